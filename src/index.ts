@@ -38,6 +38,7 @@ export type {
 } from './domain/handler-map.ts';
 export type { KeepLog } from './domain/keep-log.ts';
 export type { OnFailure } from './domain/on-failure.ts';
+export type { OperationLimits, OperationState, OperationVerb } from './domain/operation.ts';
 export type { Retention } from './domain/retention.ts';
 export type {
   Overlap,
@@ -90,6 +91,9 @@ export type {
 export type { KeyFilter, KeyRecord } from './library/key-records.ts';
 export type { MetricsOptions, MetricsRecord } from './library/metrics-records.ts';
 export type { MigrateSettings } from './library/migrate-for.ts';
+export type { OperationFilter } from './library/new-operation.ts';
+export type { OperationRecord } from './library/operation-records.ts';
+export type { OperationPreview, OperationSettings, Operations } from './library/operations.ts';
 export type { PauseSettings, QueuePause } from './library/queue-pause.ts';
 export type {
   PreviewSettings,

@@ -778,6 +778,81 @@ create table taskq.audit (
 -- No pending list: a verb that finds it full would pay for all those before it.
 create index audit_tasks on taskq.audit using gin (task_ids) with (fastupdate = off);
 
+-- Verbs on all tasks that match a filter, which whoever is there does a batch at a time: see
+-- taskq.advance_operations. A batch and what is noted of it here are one transaction.
+create table taskq.operations (
+  id bigint generated always as identity primary key,
+  created_at timestamptz not null,
+  ended_at timestamptz,
+  -- When its next batch is due, and when the last one was done.
+  next_at timestamptz not null,
+  acted_at timestamptz not null,
+  state text not null default 'running',
+  -- Why it is stopped or failed; while it runs, the error that put its last batch off.
+  stopped_because text,
+  trouble text,
+  -- How often that batch was put off.
+  tries integer not null default 0,
+  verb text not null,
+  -- As taskq.find_ids takes it, without the tasks that came after the start; or {ids}: named tasks.
+  filter jsonb not null,
+  -- Of the verb: payload, patch, delay_ms, max_attempts.
+  settings jsonb not null default '{}',
+  -- At most n tasks in a period such as 50/1m.
+  rate text,
+  -- How many letters are revived first; and the percentage of those that may die again.
+  canary integer,
+  stop_at numeric,
+  role text not null,
+  by text,
+  via text,
+  reason text,
+  -- How far it has come: the next_after of its last page, or the last of the named ids. Null: nowhere.
+  position text,
+  is_walked boolean not null default false,
+  -- Tasks that it has passed because other transactions had them locked, and since when it has found no other.
+  left_ids bigint[] not null default '{}',
+  left_since timestamptz,
+  -- How many matched at the start, at least where there were too many to count.
+  matched bigint not null default 0,
+  at_least boolean not null default false,
+  done bigint not null default 0,
+  skipped bigint not null default 0,
+  failed bigint not null default 0,
+  -- Of what it revived: how many have ended, and how many of those died again. 0 unless stop_at is set.
+  ended bigint not null default 0,
+  dead_again bigint not null default 0,
+  -- The last of its revived tasks that it looked at to see whether they have ended.
+  watched_to bigint not null default 0,
+  -- The first that failed: [{id, answer, error}].
+  failures jsonb not null default '[]',
+  constraint an_operation_has_a_verb_on_many_tasks
+    check (verb in ('cancel', 'retry', 'revive', 'rerun', 'discard', 'purge')),
+  constraint an_operation_goes_on_or_has_ended check (
+    state in ('running', 'canary') and ended_at is null
+    or state in ('completed', 'stopped', 'failed') and ended_at is not null
+  ),
+  constraint only_what_was_stopped_or_failed_says_why
+    check ((stopped_because is not null) = (state in ('stopped', 'failed'))),
+  constraint only_a_revive_is_watched check (verb = 'revive' or num_nonnulls(canary, stop_at) = 0),
+  constraint a_canary_is_watched check (canary is null or stop_at is not null),
+  constraint only_with_a_canary_it_waits_for_one check (state <> 'canary' or canary is not null),
+  constraint a_canary_has_1_to_1000_letters check (canary between 1 and 1000),
+  constraint stop_at_is_a_percentage check (stop_at between 0 and 100),
+  constraint no_more_die_again_than_end_and_end_than_are_done check (dead_again <= ended and ended <= done),
+  constraint who_acts_has_a_short_name check (length(by) between 1 and 200)
+);
+
+-- What is not ended yet. Its columns never change until then, so that each batch updates the row alone.
+create index operations_unended on taskq.operations (id) where ended_at is null;
+
+-- The tasks that an operation with stop_at has revived and that had not ended when it last looked.
+create table taskq.operation_tasks (
+  operation_id bigint not null,
+  task_id bigint not null,
+  primary key (operation_id, task_id)
+);
+
 -- Who may call the HTTP server (taskq serve). Of a token only its hash is kept: whoever reads the table has none.
 create table taskq.tokens (
   name text collate "C" primary key,

@@ -76,6 +76,11 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         load: async () => (await import('./commands/dead.ts')).dead,
       },
       {
+        name: 'operations',
+        summary: 'list, show, follow and stop verbs on many tasks that workers go on with',
+        load: async () => (await import('./commands/operations.ts')).operations,
+      },
+      {
         name: 'audit',
         summary: 'list what people did to tasks, queues, types and workers',
         load: async () => (await import('./commands/audit.ts')).audit,

@@ -12,11 +12,18 @@ export function checkedWorkflowId(text: unknown, what = 'id'): string {
   return checkedId(text, what, 'workflow');
 }
 
-function checkedId(text: unknown, what: string, of: 'task' | 'workflow'): string {
+/** The same for the id of an operation. */
+export function checkedOperationId(text: unknown, what = 'id'): string {
+  return checkedId(text, what, 'operation');
+}
+
+function checkedId(text: unknown, what: string, of: 'task' | 'workflow' | 'operation'): string {
   if (typeof text === 'string' && /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= MAX_ID) return text;
   const shown = typeof text === 'string' ? JSON.stringify(text) : `of type ${typeof text}`;
   const expected =
-    typeof text === 'string' ? `the number of a ${of}, such as 12` : "the id as text, such as '12'";
+    typeof text === 'string'
+      ? `the number of ${of === 'operation' ? 'an' : 'a'} ${of}, such as 12`
+      : "the id as text, such as '12'";
   throw badOption(`${what} ${shown}: expected ${expected}`);
 }
 

@@ -169,6 +169,10 @@ export const ERROR_CODES = described({
     meaning: 'a function or a schema that was to be granted does not exist, or its name is ambiguous',
     remedy: 'check `--functions`',
   },
+  no_such_operation: {
+    meaning: 'no operation has this id, or it ended more than 90 days ago',
+    remedy: 'see `taskq operations`',
+  },
   no_such_role: {
     meaning: 'a role that was to be granted something does not exist',
     remedy: 'create it: `create role … login`',
@@ -202,6 +206,10 @@ export const ERROR_CODES = described({
   not_written: {
     meaning: 'a file could not be written',
     remedy: 'check the permissions and the space of its directory',
+  },
+  operation_ended: {
+    meaning: 'the operation has already ended',
+    remedy: '`taskq operations show` says how',
   },
   parents_too_large: {
     meaning: '`ctx.parents` is asked for results of more than 16 MB together',
@@ -266,6 +274,10 @@ export const ERROR_CODES = described({
   transaction_unanswered: {
     meaning: 'the connection was lost while `ctx.transaction` committed: it may be committed',
     remedy: 'nothing: the worker asks the database, and retries the task only if nothing was committed',
+  },
+  unexpected_matches: {
+    meaning: 'another number of tasks matches than was expected, and the operation was not started',
+    remedy: 'look at them again with a dry run',
   },
   unknown_type: {
     meaning: 'no handler here and no worker knows the type',

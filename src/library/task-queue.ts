@@ -77,6 +77,7 @@ import {
 } from './metrics-records.ts';
 import type { MigrateSettings } from './migrate-for.ts';
 import type { Connection, ConnectionOptions } from './open-connection.ts';
+import { type Operations, QueueOperations } from './operations.ts';
 import { type PauseSettings, pauseOf, type QueuePause } from './queue-pause.ts';
 import { reviveOptions } from './revive-options.ts';
 import { QueueSchedules, type Schedules } from './schedules.ts';
@@ -112,6 +113,9 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     withDatabase: (work) => this.#withDatabase(work),
     refuseMisfit: (type, payload) => refuseMisfit(type, this.#schemaOf(type), payload),
   });
+
+  /** Verbs on many tasks that outlive this process. */
+  readonly operations: Operations = new QueueOperations((work) => this.#withDatabase(work));
 
   readonly #workflows = new QueueWorkflows({
     withDatabase: (work, client) => this.#withDatabase(work, client),

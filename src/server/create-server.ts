@@ -4,6 +4,7 @@ import { stringifyExact } from '../lib/exact-json.ts';
 import { nearest } from '../lib/nearest.ts';
 import { EndWaiter, TASK_ENDS } from '../queue/protocol/end-waiter.ts';
 import { WORKFLOW_ENDS } from '../queue/protocol/get-workflow-ends.ts';
+import { Advancing } from './advancing.ts';
 import { authorised, type Known } from './authorised.ts';
 import { Bodies } from './bodies.ts';
 import { LiveStats } from './live-stats.ts';
@@ -107,6 +108,9 @@ function serverOf(options: ServerOptions, databases: Databases) {
   const report = (error: unknown) => options.onError?.(error);
   const live = new LiveStats({ db: reads, report });
   const requests = new RequestCounts();
+  const advancing = new Advancing({ db: writes, report });
+  // An operation may go on from before.
+  let isFirst = options.write === true;
 
   /** What a request asks for, once its caller is known. Throws Problem. */
   const callOf = async (
@@ -128,7 +132,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
       path: namesIn(path, request.url),
       ...parameters,
       ...{ body, items, caller, by: caller.by ?? 'http', token, takesWrites, isSecure: isSecure(request) },
-      ...{ headers: request.headers, signal: request.signal, tasks, workflows, live, requests },
+      ...{ headers: request.headers, signal: request.signal, tasks, workflows, live, requests, advancing },
       db: isWrite ? writes : reads,
     };
   };
@@ -143,6 +147,8 @@ function serverOf(options: ServerOptions, databases: Databases) {
       refuseHost(request, options.hosts);
       if (running >= MOST_AT_ONCE) throw new Problem('busy', {}, { 'retry-after': '5' });
       running += 1;
+      if (isFirst) advancing.begin();
+      isFirst = false;
       try {
         const answer = await route.handle(await callOf(route, request, path));
         if (answer instanceof Response) return answer;
@@ -166,7 +172,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
     close: once(async () => {
       const why = new Problem('unavailable', { detail: 'the server was closed' });
       live.close();
-      await Promise.all([tasks.close(why), workflows.close(why)]);
+      await Promise.all([tasks.close(why), workflows.close(why), advancing.close()]);
       await databases.close();
     }),
   };

@@ -92,11 +92,13 @@ const STATUSES: Readonly<Partial<Record<string, number>>> = {
   events_lost: 410,
   invalid_payload: 422,
   key_of_another: 409,
+  no_such_operation: 404,
   no_such_schedule: 404,
   no_such_task: 404,
   no_such_worker: 404,
   no_such_workflow: 404,
   refused: 400,
+  unexpected_matches: 409,
   unknown_type: 422,
 };
 

@@ -5,6 +5,7 @@ import { DEFAULTS } from './routes/defaults.ts';
 import { enqueueTasks } from './routes/enqueue.ts';
 import { EVENT_READS } from './routes/events.ts';
 import { META } from './routes/meta.ts';
+import { OPERATIONS } from './routes/operations.ts';
 import { PAGES } from './routes/pages.ts';
 import { QUEUE_VERBS } from './routes/queue-verbs.ts';
 import { QUEUE_READS } from './routes/queues.ts';
@@ -26,6 +27,7 @@ export const ROUTES: readonly Route[] = [
   enqueueTasks,
   ...TASK_READS,
   ...TASK_VERBS,
+  ...OPERATIONS,
   ...QUEUE_READS,
   ...QUEUE_VERBS,
   ...TYPE_READS,

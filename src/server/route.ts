@@ -2,6 +2,7 @@ import type { Queryable } from '../lib/database.ts';
 import type { EndWaiter } from '../queue/protocol/end-waiter.ts';
 import type { EndRow } from '../queue/protocol/get-ends.ts';
 import type { WorkflowEndRow } from '../queue/protocol/get-workflow-ends.ts';
+import type { Advancing } from './advancing.ts';
 import type { Caller, Role } from './caller.ts';
 import type { LiveStats } from './live-stats.ts';
 import type { RequestCounts } from './request-counts.ts';
@@ -36,6 +37,8 @@ export interface Call {
   readonly workflows: EndWaiter<WorkflowEndRow>;
   readonly live: LiveStats;
   readonly requests: RequestCounts;
+  /** What the server does for operations. */
+  readonly advancing: Advancing;
 }
 
 export interface Answer {

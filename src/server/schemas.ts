@@ -1,3 +1,4 @@
+import { OPERATION_STATES, OPERATION_VERBS } from '../domain/operation.ts';
 import { TASK_STATUSES } from '../domain/task.ts';
 import { WORKFLOW_STATES } from '../domain/workflow/state.ts';
 import { ROLES } from './caller.ts';
@@ -133,6 +134,22 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
         ...{ cancelledBy: TEXT_OR_NULL, parents: listOf(MEMBERS) },
       }),
     ),
+  }),
+  Operation: record({
+    ...{ id: ID, verb: { type: 'string', enum: OPERATION_VERBS }, filter: MEMBERS, settings: MEMBERS },
+    ...{ by: TEXT_OR_NULL, role: TEXT, via: TEXT_OR_NULL, reason: TEXT_OR_NULL },
+    state: { type: 'string', enum: OPERATION_STATES },
+    ...{
+      matched: WHOLE,
+      atLeast: FLAG,
+      done: WHOLE,
+      skipped: WHOLE,
+      failed: WHOLE,
+      deadAgain: WHOLE_OR_NULL,
+    },
+    failures: listOf(record({ id: ID, answer: TEXT, error: TEXT_OR_NULL })),
+    ...{ createdAt: TIME, endedAt: TIME_OR_NULL, stoppedBecause: TEXT_OR_NULL, trouble: TEXT_OR_NULL },
+    ...{ rate: TEXT_OR_NULL, canary: WHOLE_OR_NULL, stopAt: TEXT_OR_NULL },
   }),
   Event: record({
     ...{ position: TEXT, at: TIME, id: ID, queue: TEXT, type: TEXT, status: STATUS, reason: TEXT_OR_NULL },

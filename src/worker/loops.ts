@@ -53,6 +53,7 @@ export function startLoops(
     new Rescuer(db, state, events).run(ended.signal),
     addSchedules(pool, state),
     state.scheduler.run(stop),
+    state.advancer.run(stop),
     watchRelease(db, release, state),
     untilEnded(STALE_MS, async () => state.executor.releaseStale()),
     untilEnded(PROGRESS_MS, async () => state.logProgress()),

@@ -27,6 +27,9 @@ export function onHeartbeatMessage(
     case 'schedules':
       state.scheduler.learn(message.upcoming, message.readAt);
       break;
+    case 'operations':
+      state.advancer.learn(message.nextMs);
+      break;
     case 'lease':
       void state.lease
         .change(message.leaseMs, message.heartbeatMs)

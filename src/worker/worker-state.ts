@@ -6,6 +6,7 @@ import { describeDatabaseError } from '../lib/server-trouble.ts';
 import { messageOf } from '../lib/thrown.ts';
 import { Wakeup } from '../lib/wakeup.ts';
 import { getParents } from '../queue/inspect/get-parents.ts';
+import { Advancer } from '../queue/protocol/advancer.ts';
 import type { UpcomingSchedule } from '../queue/protocol/fire-schedule.ts';
 import { mayRun, type Orders } from '../queue/protocol/orders.ts';
 import type { Registered } from '../queue/protocol/register-worker.ts';
@@ -66,6 +67,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   readonly lease: LeaseLength;
   readonly shutdown: Shutdown;
   readonly scheduler: Scheduler;
+  readonly advancer: Advancer;
   /** Triggered when there may be room for more tasks. */
   readonly slotFreed = new Wakeup();
   /** Triggered when there may be tasks to claim. */
@@ -136,6 +138,13 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       ...{ db, events },
       onFired: () => this.workArrived.trigger(),
       onStatementFailed: (error) => this.onStatementFailed(error),
+    });
+    this.advancer = new Advancer({
+      // Where a long batch does not mean that the worker's connection is lost.
+      db: beside,
+      onEnded: ({ id, because, ...operation }) =>
+        events.event('operation.ended', { operation_id: id, ...operation, reason: because }),
+      onError: (error) => this.onStatementFailed(error),
     });
     const { databaseUrl, synchronousCommit } = options;
     this.transactions = new HandlerTransactions({ databaseUrl, synchronousCommit, workerId, installation });

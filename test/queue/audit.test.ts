@@ -189,6 +189,8 @@ const VERBS: Readonly<Record<string, string>> = {
   cancel_workflow: '($failed)',
   add_token: `('shop', '${'0'.repeat(64)}')`,
   revoke_token: "('shop')",
+  start_operation: "('purge', '{}')",
+  stop_operation: '($operation)',
 };
 
 test('there is no verb of an operator that leaves no row', async () => {
@@ -203,6 +205,10 @@ test('there is no verb of an operator that leaves no row', async () => {
     waiting: await enqueue(queue.admin, { delay_ms: 60_000, key: 'k', key_for: 'ever' }),
     dead,
     failed: (await insertWorkflow(queue.admin, [{ step: 'a', status: 'dead' }])).id,
+    operation: await queue.admin.value(
+      "select id from taskq.start_operation('discard', $1)",
+      JSON.stringify({ ids: [dead] }),
+    ),
     open: (await insertWorkflow(queue.admin, [], { is_open: true, state: 'open' })).id,
   };
   await queue.admin.rows("select taskq.add_types('{work}')");

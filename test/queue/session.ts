@@ -110,6 +110,8 @@ async function empty(admin: Session): Promise<void> {
     delete from taskq.task_types;
     delete from taskq.workers;
     delete from taskq.audit;
+    delete from taskq.operations;
+    delete from taskq.operation_tasks;
     delete from taskq.idle_marks;
     delete from taskq.rescue_scan;
     insert into taskq.rescue_scan default values;

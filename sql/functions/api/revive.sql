@@ -1,5 +1,6 @@
 -- Brings dead letters back: with the same id and history, all attempts to use again, and the lease_no as it was (the
--- fence is never reset). options: payload, delay_ms, max_attempts; by_hand (false: except those added by hand; true:
+-- fence is never reset). options: payload, or patch (a JSON merge patch of the payload: members replace those of their
+-- name, null removes one), delay_ms, max_attempts; by_hand (false: except those added by hand; true:
 -- only those); by, a name recorded in taskq.audit beside the role, and filter, what the caller chose the tasks by.
 -- Returns a row per id: `revived`; `key_held` (extra names the task that has its key now or holds it for a period);
 -- `left_out` (because of by_hand); `not_dead`, with its status in extra (null: no such task); `refused`, with the error
@@ -21,8 +22,12 @@ declare
   one bigint;
   violated text;
 begin
-  options := taskq.checked_options('revive', options, '{payload,delay_ms,max_attempts,by_hand,by,filter}');
+  options := taskq.checked_options('revive', options, '{payload,patch,delay_ms,max_attempts,by_hand,by,filter}');
   perform taskq.refuse_large_payload('revive', options -> 'payload');
+  if options ?& '{payload,patch}' then
+    raise exception 'revive: a payload replaces what a patch would change; give one of them'
+      using errcode = 'invalid_parameter_value';
+  end if;
   begin
     return query select r.* from taskq.revive_batch(_ids, options) as r;
   exception

@@ -39,8 +39,16 @@ declare
     when _option = 'keep_log' then 'failed, always or none'
     when _option = 'on_failure' then 'retry or complete'
     when _option = 'filter' then 'an object, as taskq.find_ids takes it'
+    when _option = 'ids' then 'an array of 1 to 10000 ids of tasks'
+    when _option = 'verb' then 'cancel, retry, revive, rerun, discard or purge'
+    when _option = 'patch' then 'an object of at most 1 MB, as of a JSON merge patch'
+    when _option = 'canary' then 'a whole number from 1 to 1000'
+    when _option = 'stop_at' then 'a percentage, a number from 0 to 100'
+    when _option = 'expect' then 'a whole number from 0 on'
+    when _option = 'reason' then 'text'
     when _option = 'tags' then 'an object whose values are text'
     when _option in ('notify_done', 'notify', 'by_hand', 'record_leases', 'record_events') then 'true or false'
+    when _option = 'dry_run' then 'true or false'
     when _option = 'allow_unknown' then 'true, or an array of types'
     when _option = 'may_enqueue' then 'an array of at most 1000 names of queues'
     when _option = 'role' then 'viewer, producer, operator or admin'
@@ -75,6 +83,8 @@ begin
     '%s %s: expected %s', _option, case when length(value) > 200 then left(value, 200) || '…' else value end,
     expected || case
       when jsonb_typeof(_value) <> 'string' then ''
+      when _option = 'verb' then
+        taskq.did_you_mean(_value #>> '{}', '{cancel,retry,revive,rerun,discard,purge}')
       when _option = 'priority' then taskq.did_you_mean(_value #>> '{}', '{critical,high,medium,low}')
       when _option = 'on_held' then taskq.did_you_mean(_value #>> '{}', '{ignore,replace,preserve}')
         when _option = 'on_death' then taskq.did_you_mean(_value #>> '{}', '{cancel,continue,wait}')

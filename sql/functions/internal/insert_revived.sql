@@ -29,7 +29,9 @@ begin
       order by d.queue, d.unique_key nulls first, d.id
     ) as d
     cross join lateral taskq.revived_task(
-      d::taskq.dead_tasks, _due, _ts, options -> 'payload', (options ->> 'max_attempts')::integer
+      d::taskq.dead_tasks, _due, _ts,
+      case when options ? 'patch' then taskq.merge_patch(d.payload, options -> 'patch') else options -> 'payload' end,
+      (options ->> 'max_attempts')::integer
     ) as t
     on conflict do nothing
     returning id

@@ -16,7 +16,7 @@ as $$
       'max_losses'
     ) then array['number']
     when _option in ('priority', 'key_for', 'workflow') then array['string', 'number']
-    when _option in ('tags', 'backoff', 'breaker', 'on_complete', 'on_dead', 'filter') then array['object']
+    when _option in ('tags', 'backoff', 'breaker', 'on_complete', 'on_dead', 'filter', 'patch') then array['object']
     when _option in ('notify_done', 'notify', 'by_hand', 'record_leases', 'record_events') then array['boolean']
     when _option in ('may_enqueue', 'after') then array['array']
     when _option = 'allow_unknown' then array['boolean', 'array']

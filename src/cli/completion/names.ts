@@ -4,7 +4,14 @@ import type { Context } from '../run/context.ts';
 import type { Offer } from './complete.ts';
 
 /** A kind of names that the database stores. */
-export type Known = 'types' | 'queues' | 'workers' | 'dead letters' | 'schedules' | 'workflows';
+export type Known =
+  | 'types'
+  | 'queues'
+  | 'workers'
+  | 'dead letters'
+  | 'schedules'
+  | 'workflows'
+  | 'operations';
 
 /** Lists the names of one kind; empty where the database is absent or does not answer soon. */
 export type NamesOf = (known: Known) => Promise<readonly Offer[]>;
@@ -14,6 +21,7 @@ export function knownBy(command: Command, name: string): Known | undefined {
   const group = command.parent?.name() ?? '';
   if (group === 'schedule' && command.name() !== 'add' && name.startsWith('name')) return 'schedules';
   if (group === 'workflow' && name === 'id') return 'workflows';
+  if (group === 'operations' && name === 'id') return 'operations';
   if (group === 'dead' && (name === 'ids' || (name === 'id' && command.name() === 'show')))
     return 'dead letters';
   return BY_NAME[name];
@@ -100,6 +108,11 @@ const READERS: Readonly<Record<Known, (db: Queryable) => Promise<readonly Offer[
     const { listSchedules } = await import('../../queue/inspect/list-schedules.ts');
     const schedules = await listSchedules(db, { limit: MOST });
     return schedules.map(({ name, expression, type }) => ({ value: name, about: `${expression} ${type}` }));
+  },
+  async operations(db) {
+    const { listOperations } = await import('../../queue/inspect/list-operations.ts');
+    const operations = await listOperations(db, { limit: MOST });
+    return operations.map(({ id, verb, state }) => ({ value: id, about: `${verb}, ${state}` }));
   },
   async workflows(db) {
     const { listWorkflows } = await import('../../queue/inspect/list-workflows.ts');

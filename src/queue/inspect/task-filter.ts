@@ -195,7 +195,8 @@ function isFilterName(name: string): name is FilterName {
   return Object.hasOwn(FIELDS, name);
 }
 
-function checkedFingerprint(fingerprint: string, called: string): string {
+/** Throws TaskqError `bad_option`. */
+export function checkedFingerprint(fingerprint: string, called: string): string {
   if (/^[0-9a-f]{1,10}$/.test(fingerprint)) return fingerprint;
   throw badOption(
     `${called} ${JSON.stringify(fingerprint)}: expected the first digits of a fingerprint, such as f3a9`,

@@ -40,6 +40,8 @@ export interface Heartbeat {
   readonly orders: Orders | undefined;
   /** The schedules that fire next. */
   readonly upcoming: readonly UpcomingSchedule[];
+  /** Milliseconds until the next batch of an operation is due; null: there is none. */
+  readonly operationsMs: number | null;
   /** The lease by which others judged it until this heartbeat; undefined: its row is gone. */
   readonly judgedByMs: number | undefined;
 }
@@ -91,6 +93,7 @@ export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promi
     answers,
     orders: ordersOf(stored),
     upcoming: stored?.schedules ?? [],
+    operationsMs: stored?.operations_ms ?? null,
     judgedByMs: stored?.in_force_ms,
   };
 }

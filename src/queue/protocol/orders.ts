@@ -42,6 +42,8 @@ export interface Orders {
 export interface StoredOrders {
   /** Those that fire next; null: none. Not an order: see `Heartbeat`. */
   readonly schedules: readonly UpcomingSchedule[] | null;
+  /** Not an order either. */
+  readonly operations_ms: number | null;
   readonly paused: boolean;
   readonly paused_by: string | null;
   readonly stop: boolean;

@@ -16,7 +16,8 @@ import { type Call, ok, type QueryParameter, type Route } from '../route.ts';
 import { record, ref, TEXT } from '../schema.ts';
 import { ID, pageOf } from '../schemas.ts';
 
-const FILTERS: Readonly<Record<string, QueryParameter>> = {
+/** The parameters that choose tasks. */
+export const FILTERS: Readonly<Record<string, QueryParameter>> = {
   queue: { type: 'string', description: 'only this queue' },
   type: { type: 'string', description: 'only this type' },
   status: { type: 'string', enum: TASK_STATUSES, isList: true, description: 'only this status, or these' },
@@ -132,7 +133,11 @@ export async function visibleTask({ path, db, caller }: Call): Promise<ShownTask
   return task;
 }
 
-function filterOf({ limit: _, after: __, failed, ...same }: Call['query'], lists: Call['lists']): ListFilter {
+/** Reads those parameters, unchecked. */
+export function filterOf(
+  { limit: _, after: __, failed, ...same }: Call['query'],
+  lists: Call['lists'],
+): ListFilter {
   return {
     ...same,
     ...(lists.status && { status: lists.status as NonNullable<ListFilter['status']> }),

@@ -33,6 +33,8 @@ export type FromHeartbeat =
       readonly upcoming: readonly UpcomingSchedule[];
       readonly readAt: number;
     }
+  /** The next batch of an operation is due in `nextMs`; null: there is no operation. */
+  | { readonly kind: 'operations'; readonly nextMs: number | null }
   /** Lease tasks for `leaseMs` from now on, and answer `leaseSwitched`. */
   | { readonly kind: 'lease'; readonly leaseMs: number; readonly heartbeatMs: number }
   /** Every lease now has this length. */

@@ -109,7 +109,7 @@ export class LeaseRenewal {
   #answered(
     rows: readonly LeaseRow[],
     lengths: LeaseLengths,
-    { answers, orders, upcoming, judgedByMs = 0 }: Heartbeat,
+    { answers, orders, upcoming, operationsMs, judgedByMs = 0 }: Heartbeat,
   ): Beat {
     const { table, wakeup, send } = this.#options;
     this.#cancels = cancelsAmong(answers, this.#cancels, wallClock());
@@ -119,6 +119,7 @@ export class LeaseRenewal {
     this.#continueChange(lengths, !isAnyBusy, judgedByMs);
     if (orders !== undefined) {
       send({ kind: 'schedules', upcoming, readAt: wallClock() });
+      send({ kind: 'operations', nextMs: operationsMs });
       send({ kind: 'orders', orders });
       if (this.#lengths.request(orders.leaseMs)) wakeup.trigger();
     }

@@ -75,6 +75,11 @@ export const EVENTS = {
     'a schedule cannot be fired, and is tried again; or its tick has no task, as one of another type or group holds its key; logged once a minute',
     ['schedule', 'error'],
   ],
+  'operation.ended': [
+    'info',
+    'an operation has ended: `state` is completed, stopped or failed',
+    ['operation_id', 'verb', 'state', 'done', 'failed', 'reason'],
+  ],
   'worker.maintained': [
     'debug',
     'housekeeping finished',
@@ -319,6 +324,10 @@ export interface EventFields {
   readonly expired: number;
   readonly dead_discarded: number;
   readonly duty: string;
+  readonly operation_id: string;
+  readonly verb: string;
+  readonly state: string;
+  readonly done: number;
   readonly schedule: string;
   readonly tick: string;
   /** Ticks without a task. */

@@ -37,6 +37,7 @@ const LOCKS: readonly Lock[] = [
   ['cancels a waiting task', 'select from taskq.cancel($1)', ({ waiting }) => [[waiting]]],
   ['revives a dead letter', 'select from taskq.revive($1)', ({ dead }) => [[dead]]],
   ['discards a dead letter', 'select from taskq.discard($1)', ({ dead }) => [[dead]]],
+  ['stops operations', 'select from taskq.operations o cross join lateral taskq.stop_operation(o.id)'],
   [
     'puts a task among the dead letters',
     "select from taskq.add_dead($1, 'by hand')",
@@ -64,6 +65,8 @@ const LOCKS: readonly Lock[] = [
     'workflows',
     'workflow_steps',
     'workflow_asks',
+    'operations',
+    'operation_tasks',
     'release',
   ].map((table): Lock => [`locks every row of ${table}`, `select from taskq.${table} for update`]),
 ];
@@ -213,6 +216,17 @@ const STATEMENTS: readonly (readonly [name: string, run: (world: World) => Promi
     },
   ],
   [
+    'advance_operations',
+    async ({ me: { session } }) => {
+      const [delayed] = await enqueueSome(session, 1, { delay_ms: 60_000 });
+      const filter = JSON.stringify({ ids: [delayed] });
+      const id = await session.value("select id from taskq.start_operation('cancel', $1)", filter);
+      await session.rows('select taskq.advance_operations()');
+      const state = await session.value('select state from taskq.operations where id = $1', id);
+      expect(state).toBe('completed');
+    },
+  ],
+  [
     'unregister_worker',
     async ({ me, locked }) => {
       for (const { id } of [me, locked]) await me.session.rows('select taskq.unregister_worker($1)', id);
@@ -257,6 +271,16 @@ async function prepare(): Promise<{ world: World; on: Locked }> {
     gone.id,
   );
   await silence(admin, locked.id, LEASE_MS + 1000);
+  // One that stands because of its locked letter, and one that watches what it has revived.
+  await admin.rows(`select from taskq.start_operation('revive', '{"by_hand": true}')`);
+  await admin.rows(`select from taskq.start_operation('revive', $1, '{"canary": 2}')`, {
+    ids: [(await enqueueSome(admin, 1))[0], deadId],
+  });
+  await admin.rows('update taskq.operations set done = 1 where canary is not null');
+  await admin.rows(
+    'insert into taskq.operation_tasks select id, $1 from taskq.operations where canary is not null',
+    waiting,
+  );
   // What waits longer than it must is refused (55P03), except where a function says how long it may wait itself.
   await session.rows("set lock_timeout = '100ms'");
   await session.rows("set statement_timeout = '30s'");

@@ -7,6 +7,7 @@ import { FILTERED } from '../../../queue/inspect/task-filter.ts';
 import type { BulkResult } from '../../../queue/operate/bulk.ts';
 import { type ReviveAnswer, type ReviveOptions, revive } from '../../../queue/operate/revive.ts';
 import { payloadCheck } from '../../enqueue/fits-schema.ts';
+import { declareStaged, isStaged, reviveStaged, type StagedOptions } from '../../operations/staged-revive.ts';
 import { printable } from '../../present/printable.ts';
 import { refusedTask } from '../../present/refused-task.ts';
 import type { CliCommand } from '../../run/command.ts';
@@ -23,7 +24,7 @@ import { NO_TASK_MATCHES } from '../../select/misspelt.ts';
 import { filterSuggestions } from '../../select/task-filter.ts';
 import type { TaskSelection } from '../../select/task-selection.ts';
 
-interface Options extends BulkOptions {
+interface Options extends BulkOptions, StagedOptions {
   readonly payload?: string;
   readonly delay?: string;
   readonly maxAttempts?: string;
@@ -33,10 +34,11 @@ interface Options extends BulkOptions {
 export const reviveDead: CliCommand<Options> = {
   suggestions: { ...filterSuggestions(FILTERED['dead revive']), maxAttempts: ['unlimited'] },
   declare(command) {
-    declareVerb(command, 'dead revive')
+    declareStaged(declareVerb(command, 'dead revive'))
       .option('--payload <json>', 'replace the payload')
       .option('--delay <duration>', 'wait this long first')
-      .option('--max-attempts <n|unlimited>', 'number of attempts from now on');
+      .option('--max-attempts <n|unlimited>', 'number of attempts from now on')
+      .addHelpText('after', STAGED);
   },
   async run(context, call) {
     const { payload: text } = call.options;
@@ -44,6 +46,7 @@ export const reviveDead: CliCommand<Options> = {
     const given = reviveOptions(call.options, payload);
     const asked = await askedOf(context, call, 'dead revive');
     const { db, acting, selection } = asked;
+    if (isStaged(call.options)) return reviveStaged(context, asked, call.options, given);
     const settings = { ...given, byHand: byHandOf(asked), ...acting };
     const check = await payloadCheck(context, payload);
     const act = async (ids: readonly string[]) => {
@@ -59,6 +62,10 @@ export const reviveDead: CliCommand<Options> = {
     return refusals(result, selection) === 0 ? EXIT.done : EXIT.failed;
   },
 };
+
+const STAGED = `
+With --canary, --rate, --stop-at, --patch or --expect it is an operation: workers go on with it if this command ends
+(Ctrl-C, --detach), and taskq operations lists, shows and stops it. The exit code is then that of taskq operations wait.`;
 
 function reviveOptions({ delay, maxAttempts }: Options, payload: StoredPayload | undefined): ReviveOptions {
   return {

@@ -1,0 +1,106 @@
+import type { Command } from 'commander';
+import { checkedPatch, type OperationLimits, storedLimits } from '../../domain/operation.ts';
+import { parsePayload } from '../../domain/payload.ts';
+import { badOption } from '../../lib/bad-option.ts';
+import { countOf, withCommas } from '../../lib/count.ts';
+import { showOperation } from '../../queue/inspect/list-operations.ts';
+import {
+  type NewOperation,
+  type StartedOperation,
+  startedId,
+  startOperation,
+} from '../../queue/operate/operations.ts';
+import type { ReviveOptions } from '../../queue/operate/revive.ts';
+import type { Context } from '../run/context.ts';
+import type { Asked } from '../select/bulk.ts';
+import { NO_TASK_MATCHES } from '../select/misspelt.ts';
+import { followOperation } from './follow-operation.ts';
+
+export interface StagedOptions {
+  readonly dryRun?: true;
+  readonly canary?: string;
+  readonly rate?: string;
+  readonly stopAt?: string;
+  readonly patch?: string;
+  readonly expect?: string;
+  readonly detach?: true;
+}
+
+/** Declare the options that make a revive a stored operation. */
+export function declareStaged(command: Command): Command {
+  return command
+    .option('--dry-run', 'count the tasks, name the first, and change nothing')
+    .option('--canary <n>', 'revive n first; the others when these have ended')
+    .option('--rate <n/duration>', 'at most that many in that time: 50/1m')
+    .option('--stop-at <percent>', 'stop when more of them died again: 20% (with --canary: 0%)')
+    .option('--patch <json>', 'a JSON merge patch of each payload: {"currency": "EUR", "note": null}')
+    .option('--expect <n>', 'start only if n tasks match')
+    .option('--detach', 'start it and do not wait');
+}
+
+const FLAGS = {
+  dryRun: '--dry-run',
+  canary: '--canary',
+  rate: '--rate',
+  stopAt: '--stop-at',
+  patch: '--patch',
+  expect: '--expect',
+  detach: '--detach',
+} as const satisfies Readonly<Record<keyof StagedOptions, string>>;
+
+/** Whether one of these options is given. */
+export function isStaged(options: StagedOptions): boolean {
+  return (Object.keys(FLAGS) as (keyof StagedOptions)[]).some((name) => options[name] !== undefined);
+}
+
+/** Revive the selected letters by an operation, and follow it. Returns the exit code. */
+export async function reviveStaged(
+  context: Context,
+  asked: Asked,
+  options: StagedOptions,
+  { payload, delayMs, maxAttempts }: ReviveOptions,
+): Promise<number | undefined> {
+  const { selection, acting, db } = asked;
+  if (selection.kind === 'filter' && selection.limit !== undefined)
+    throw badOption('--limit: an operation revives all that match; --canary revives some first');
+  const expect = options.expect === undefined ? undefined : numberOf(options.expect, '--expect');
+  const operation: NewOperation = {
+    verb: 'revive',
+    filter: selection.kind === 'ids' ? { ids: selection.ids } : selection.filter,
+    by: acting.by,
+    ...{ expect, payload, delayMs, maxAttempts, dryRun: options.dryRun },
+    ...stagedOf(options),
+  };
+  const started = await startOperation(db, operation);
+  if (started.answer === 'dry_run') return preview(context, started);
+  const id = startedId(started, expect);
+  if (options.detach === undefined) return followOperation(context, id);
+  await context.output.answer(await showOperation(db, id), () => id);
+  return undefined;
+}
+
+function stagedOf({ canary, rate, stopAt, patch }: StagedOptions) {
+  const limits: OperationLimits = {
+    ...(canary !== undefined && { canary: numberOf(canary, FLAGS.canary) }),
+    ...(rate !== undefined && { rate }),
+    ...(stopAt !== undefined && { stopAt }),
+  };
+  return {
+    ...storedLimits('revive', limits, (name) => FLAGS[name]),
+    patch: patch === undefined ? undefined : parsePayload('the patch', checkedPatch(patch, FLAGS.patch)).text,
+  };
+}
+
+async function preview(context: Context, { matched, at_least, ids }: StartedOperation): Promise<undefined> {
+  await context.output.answer({ dry_run: true, matched, at_least, ids }, () => {
+    if (matched === 0) return NO_TASK_MATCHES;
+    const count = at_least ? `${withCommas(matched)} or more tasks` : countOf(matched, 'task');
+    const others = matched > ids.length || at_least ? ', …' : '';
+    return `would revive ${count}: ${ids.join(', ')}${others}`;
+  });
+}
+
+function numberOf(text: string, what: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw badOption(`${what} ${JSON.stringify(text)}: expected a whole number`);
+}

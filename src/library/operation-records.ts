@@ -1,0 +1,64 @@
+import type { OperationState, OperationVerb } from '../domain/operation.ts';
+import type { ListedOperation, OperationFailure } from '../queue/inspect/list-operations.ts';
+import { timeOf } from './time-of.ts';
+
+/** A verb on many tasks, which the database keeps and workers go on with. */
+export interface OperationRecord {
+  readonly id: string;
+  readonly verb: OperationVerb;
+  /** Which tasks, as stored; `before` leaves out those that came after the start. */
+  readonly filter: Readonly<Record<string, unknown>>;
+  /** Of the verb, as stored: payload, patch, delay_ms, max_attempts. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Name given by who started it. */
+  readonly by: string | null;
+  /** The role of that session. */
+  readonly role: string;
+  /** The application_name of that session. */
+  readonly via: string | null;
+  readonly reason: string | null;
+  /**
+   * `running`; `canary` (it revives the first tasks, and waits until these have ended); `completed`; `stopped` (by
+   * someone, or because too many died again); `failed` (it cannot go on).
+   */
+  readonly state: OperationState;
+  /** How many tasks there were at the start. */
+  readonly matched: number;
+  /** There may be more: counting ends at 10,000. */
+  readonly atLeast: boolean;
+  readonly done: number;
+  /** How many were no longer for the verb. */
+  readonly skipped: number;
+  readonly failed: number;
+  /** How many of the revived tasks died again, as far as it has looked; null: it does not look. */
+  readonly deadAgain: number | null;
+  /** The first hundred that failed. */
+  readonly failures: readonly OperationFailure[];
+  readonly createdAt: Date;
+  /** Null: it goes on. */
+  readonly endedAt: Date | null;
+  /** Why it was stopped, or failed. */
+  readonly stoppedBecause: string | null;
+  /** An error after which it goes on later. */
+  readonly trouble: string | null;
+  /** `50/1m`: at most that many tasks in that time. */
+  readonly rate: string | null;
+  /** How many are revived first. */
+  readonly canary: number | null;
+  /** `20%`: more may not die again. */
+  readonly stopAt: string | null;
+}
+
+/** Converts a row of `taskq.list_operations`. */
+export function operationOf(row: ListedOperation): OperationRecord {
+  const { id, verb, filter, settings, by, role, via, reason, state, matched, done, skipped, failed } = row;
+  const { at_least: atLeast, dead_again: deadAgain, stopped_because: stoppedBecause } = row;
+  const { failures, trouble, rate, canary } = row;
+  return {
+    ...{ id, verb, filter, settings, by, role, via, reason, state, matched, atLeast, done, skipped, failed },
+    ...{ deadAgain, failures, stoppedBecause, trouble, rate, canary },
+    createdAt: new Date(row.created_at),
+    endedAt: timeOf(row.ended_at),
+    stopAt: row.stop_at === null ? null : `${row.stop_at}%`,
+  };
+}

@@ -1,0 +1,77 @@
+import type { OperationState, OperationVerb } from '../../domain/operation.ts';
+import type { Queryable } from '../../lib/database.ts';
+
+/** A verb on many tasks, as `taskq.list_operations` returns it. Times are ISO 8601. */
+export interface ListedOperation {
+  readonly id: string;
+  readonly verb: OperationVerb;
+  /** As the database takes it, without tasks that came after the start. */
+  readonly filter: Readonly<Record<string, unknown>>;
+  /** Of the verb: payload, patch, delay_ms, max_attempts. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly state: OperationState;
+  /** How many tasks there were at the start. */
+  readonly matched: number;
+  /** Or more: counting ends at 10,000. */
+  readonly at_least: boolean;
+  readonly done: number;
+  /** They were no longer for the verb. */
+  readonly skipped: number;
+  readonly failed: number;
+  /** How many of the revived tasks died again; null: it does not look. */
+  readonly dead_again: number | null;
+  readonly rate: string | null;
+  readonly canary: number | null;
+  /** A percentage. */
+  readonly stop_at: number | null;
+  readonly role: string;
+  readonly by: string | null;
+  readonly via: string | null;
+  readonly reason: string | null;
+  readonly created_at: string;
+  readonly ended_at: string | null;
+  readonly stopped_because: string | null;
+  /** An error after which it goes on later. */
+  readonly trouble: string | null;
+  /** The first hundred that failed. */
+  readonly failures: readonly OperationFailure[];
+}
+
+export interface OperationFailure {
+  readonly id: string;
+  /** `key_held`: another task has its key. `locked`: for a minute, by another transaction. */
+  readonly answer: 'key_held' | 'refused' | 'locked';
+  readonly error: string | null;
+}
+
+export interface ListOperationsOptions {
+  /** Only those before this id. */
+  readonly after?: string | null;
+  readonly limit?: number;
+  readonly state?: OperationState | undefined;
+  /** Only this one. */
+  readonly id?: string;
+}
+
+/** List operations, newest first. */
+export async function listOperations(
+  db: Queryable,
+  { after = null, limit = 100, state, id }: ListOperationsOptions = {},
+): Promise<ListedOperation[]> {
+  const rows = await db.query<{ found: ListedOperation }>({
+    text: `select to_jsonb(o) - 'extra' || jsonb_build_object('id', o.id::text) as found
+      from taskq.list_operations($1, $2, $3) as o`,
+    values: [limit, after, JSON.stringify({ state, id })],
+  });
+  return rows.map(({ found }) => found);
+}
+
+/** Show an operation. Undefined: there is none, or it ended long ago. */
+export async function showOperation(db: Queryable, id: string): Promise<ListedOperation | undefined> {
+  return (await listOperations(db, { id, limit: 1 }))[0];
+}
+
+/** Whether an operation has not ended. */
+export function goesOn({ state }: Pick<ListedOperation, 'state'>): boolean {
+  return state === 'running' || state === 'canary';
+}

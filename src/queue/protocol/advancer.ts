@@ -1,0 +1,83 @@
+import { backingOffMs } from '../../lib/backing-off.ts';
+import type { Queryable } from '../../lib/database.ts';
+import { Wakeup } from '../../lib/wakeup.ts';
+import { advanceOperations, type EndedOperation } from './advance-operations.ts';
+
+export interface AdvancerOptions {
+  readonly db: Queryable;
+  readonly onEnded?: (operation: EndedOperation) => void;
+  /** Called for the first of the failures in a row. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** How long one that finds all operations advanced by others looks at them no more, at first and at most. */
+const SPARE: Readonly<{ baseMs: number; maxMs: number }> = { baseMs: 100, maxMs: 15_000 };
+
+/**
+ * Advances operations when their batches are due. Every worker and server has one. Whoever advances an operation goes on
+ * with it; the others look less and less often whether it still does. Without an operation it does nothing until it
+ * learns of one.
+ */
+export class Advancer {
+  readonly #options: AdvancerOptions;
+  readonly #wakeup = new Wakeup();
+  /** `performance.now()` when the next batch is due, and before which it is left to others. */
+  #dueAt = Number.POSITIVE_INFINITY;
+  #spareUntil = 0;
+  #spared = 0;
+
+  constructor(options: AdvancerOptions) {
+    this.#options = options;
+  }
+
+  /** Take when the next batch is due, in milliseconds; null: there is no operation. */
+  learn(nextMs: number | null): void {
+    if (nextMs === null && this.#dueAt === Number.POSITIVE_INFINITY) return;
+    this.#dueAt = nextMs === null ? Number.POSITIVE_INFINITY : performance.now() + nextMs;
+    if (nextMs === null) this.#spareUntil = this.#spared = 0;
+    this.#wakeup.trigger();
+  }
+
+  /** Advance what is due, until `stop`. */
+  async run(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      await this.untilNone(stop);
+      await this.#wakeup.wait(Number.POSITIVE_INFINITY, stop);
+    }
+  }
+
+  /** Advance what is due, until no operation goes on, or `stop`. */
+  async untilNone(stop: AbortSignal): Promise<void> {
+    for (let failures = 0; !stop.aborted && this.#dueAt < Number.POSITIVE_INFINITY; ) {
+      const waitMs = Math.max(this.#dueAt, this.#spareUntil) - performance.now();
+      if (waitMs > 0) {
+        await this.#wakeup.wait(waitMs, stop);
+        continue;
+      }
+      try {
+        await this.#advance(stop);
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        if (failures === 1) this.#options.onError(error);
+        await this.#wakeup.wait(backingOffMs(failures, Math.random()), stop);
+      }
+    }
+  }
+
+  async #advance(stop: AbortSignal): Promise<void> {
+    const { db, onEnded } = this.#options;
+    const began = performance.now();
+    const { advanced, nextMs, ended } = await advanceOperations(db);
+    const tookMs = performance.now() - began;
+    for (const operation of ended) onEnded?.(operation);
+    this.#spared = advanced > 0 ? 0 : this.#spared + 1;
+    this.#dueAt = nextMs === null ? Number.POSITIVE_INFINITY : performance.now() + nextMs;
+    this.#spareUntil =
+      this.#spared > 0
+        ? performance.now() + Math.min(SPARE.maxMs, SPARE.baseMs * 2 ** (this.#spared - 1))
+        : 0;
+    // Batches without a rate leave half of the time to other statements.
+    if (advanced > 0 && nextMs !== null) await this.#wakeup.wait(tookMs, stop);
+  }
+}

@@ -1,0 +1,152 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { TaskQueue } from '../../src/index.ts';
+import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
+import { createProject, type Project } from './project.ts';
+
+let project: Project;
+
+beforeAll(async () => {
+  project = await createProject();
+});
+afterEach(killStartedTaskqs);
+afterAll(() => project.drop());
+beforeEach(async () => {
+  await project.client.query('delete from taskq.tasks; delete from taskq.dead_tasks');
+});
+
+async function dead(count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let n = 0; n < count; n++) ids.push(await project.enqueueDead());
+  return ids;
+}
+
+const REVIVE = ['dead', 'revive', '--type', 'double'];
+
+test('a revive is tried, started with a patch, and followed to its end', async () => {
+  const ids = await dead(3);
+  const dry = await project.run([...REVIVE, '--dry-run']);
+  expect(dry.stdout).toBe(`would revive 3 tasks: ${ids.toReversed().join(', ')}\n`);
+  const unexpected = await project.run([...REVIVE, '--expect', '4']);
+  expect(unexpected).toMatchObject({ code: 1, stdout: '' });
+  expect(unexpected.stderr).toContain('3 tasks match, not 4: nothing was started');
+  const { code, stdout } = await project.run([
+    ...REVIVE,
+    '--expect',
+    '3',
+    '--patch',
+    '{"n": 9, "old": null}',
+  ]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^operation \d+ completed: revived 3 of 3 tasks\n$/);
+  const { rows } = await project.client.query('select distinct payload from taskq.tasks');
+  expect(rows).toEqual([{ payload: { n: 9 } }]);
+});
+
+test('an operation is listed, shown and stopped, by whoever comes next', async () => {
+  await dead(2);
+  const id = (await project.run([...REVIVE, '--canary', '1', '--rate', '1/1m', '--detach'])).stdout.trim();
+  const list = await project.run(['operations', '--state', 'canary']);
+  expect(list.stdout).toMatch(new RegExp(`^ID +VERB +STATE .*\\n *${id} +revive +canary +0/2 `));
+  const shown = (await project.run(['operations', 'show', id])).stdout;
+  expect(shown).toContain(`operation ${id}  revive  canary\n  filter    {"type":"double"}\n`);
+  expect(shown).toContain('limits    1 task first, at most 1/1m, stops when more than 0% died again');
+  const queue = new TaskQueue({ databaseUrl: project.url });
+  onTestFinished(() => queue.close());
+  expect(await queue.operations.get(id)).toMatchObject({ state: 'canary', stopAt: '0%', endedAt: null });
+  const stopped = await project.run(['operations', 'stop', id, '--by', 'bob', '--reason', 'wrong']);
+  expect(stopped.stdout).toBe(`operation ${id} is stopped\n`);
+  const waited = await project.run(['operations', 'wait', id]);
+  expect(waited.code).toBe(1);
+  expect(waited.stderr).toMatch(/operation \d+ stopped: stopped by \S+ \(bob\): wrong/);
+  expect(await project.run(['operations', 'stop', id])).toMatchObject({ code: 1 });
+  expect((await project.run(['operations', 'show', '999'])).stderr).toContain('no operation 999');
+});
+
+test('Ctrl-C ends the command and not the operation', async () => {
+  await dead(2);
+  const started = startTaskq([...REVIVE, '--rate', '1/1h'], {
+    cwd: project.directory,
+    env: { DATABASE_URL: project.url },
+  });
+  const idOf = async () =>
+    (await project.client.query('select id from taskq.operations where done = 1 and ended_at is null'))
+      .rows[0]?.id;
+  let id: string | undefined;
+  while (id === undefined) id = await idOf();
+  started.kill('SIGINT');
+  const { code } = await started.exit;
+  expect(code).toBe(130);
+  expect(started.stderr()).toContain(`operation ${id} goes on: follow it with taskq operations wait ${id}`);
+  expect(await project.json(['operations', 'show', id])).toMatchObject({ state: 'running', done: 1 });
+  await project.run(['operations', 'stop', id]);
+});
+
+test('a task that fails is named, and the exit code is 1', async () => {
+  const id = await project.enqueueDead({ key: 'held' });
+  await project.enqueue({ key: 'held' });
+  const { code, stderr, stdout } = await project.run([...REVIVE, '--rate', '5/1s']);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/completed: revived 0 of 1 tasks, 1 failed\n$/);
+  expect(stderr).toBe(`taskq: task ${id} failed: another task has its key\n`);
+});
+
+test('the letters of a bug are shown by the fingerprint of their group', async () => {
+  const [, last] = await dead(2);
+  const { groups } = await project.json(['dead', 'groups']);
+  const digits: string = groups[0].fingerprint.slice(0, 5);
+  expect(await project.json(['dead', 'show', '--fingerprint', digits])).toMatchObject({
+    group: { fingerprint: groups[0].fingerprint, count: 2 },
+    last: { id: last },
+  });
+  const { stdout } = await project.run(['dead', 'show', '--fingerprint', digits]);
+  expect(stdout).toMatch(new RegExp(`^FINGERPRINT[^]*the last of them:\\ntask ${last}  double  dead`));
+  expect((await project.run(['dead', 'show', '--fingerprint', 'fffffffff'])).stderr).toContain(
+    'no dead letter has a fingerprint that begins with fffffffff',
+  );
+});
+
+test('the library counts, starts, lists and stops operations', async () => {
+  const ids = await dead(2);
+  const { operations, close } = bound(new TaskQueue({ databaseUrl: project.url }));
+  onTestFinished(close);
+  const given = { verb: 'discard', filter: { type: 'double' }, by: 'ann', reason: 'old' } as const;
+  expect(await operations.dryRun(given)).toEqual({ matched: 2, atLeast: false, ids: ids.toReversed() });
+  await expect(operations.start({ ...given, expect: 5 })).rejects.toMatchObject({
+    code: 'unexpected_matches',
+  });
+  await expect(operations.start({ verb: 'purge', filter: {} })).rejects.toThrow('means every task');
+  const started = await operations.start({ ...given, rate: '1 / 60s' });
+  expect(started).toMatchObject({
+    verb: 'discard',
+    state: 'running',
+    rate: '1/1m',
+    by: 'ann',
+    reason: 'old',
+  });
+  expect(started.createdAt).toBeInstanceOf(Date);
+  const listed = [];
+  for await (const { id } of operations.list({ state: 'running' })) listed.push(id);
+  expect(listed).toEqual([started.id]);
+  expect(await operations.stop(started.id, { by: 'ann' })).toBe(true);
+  expect(await operations.stop(started.id)).toBe(false);
+  expect(await operations.get('999999')).toBeUndefined();
+});
+
+function bound(queue: TaskQueue) {
+  return { operations: queue.operations, close: () => queue.close() };
+}
+
+test.each([
+  [[...REVIVE, '--rate', 'fast'], '--rate "fast": expected n/duration such as 100/1m'],
+  [[...REVIVE, '--canary', '0'], '--canary 0: expected a whole number from 1 to 1000'],
+  [[...REVIVE, '--stop-at', '120%'], '--stop-at "120%": expected a percentage from 0% to 100%'],
+  [[...REVIVE, '--patch', '[1]'], '--patch "[1]": expected an object'],
+  [[...REVIVE, '--patch', '{}', '--payload', '{}'], 'give one of them'],
+  [[...REVIVE, '--rate', '1/1s', '--limit', '3'], '--limit: an operation revives all that match'],
+  [['dead', 'show'], 'give either the id of a dead letter or --fingerprint'],
+  [['operations', 'list', '--state', 'runing'], 'did you mean "running"?'],
+  [['operations', 'show', 'x'], 'expected the number of an operation, such as 12'],
+])('refuses %j', async (args, message) => {
+  const { code, stderr } = await project.run(args);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+});

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { until, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+
+/** Workers that run none of the tasks. */
+const elsewhere = () => queue.work(['--queues', 'elsewhere']);
+
+test('a worker goes on with an operation of one that was killed: each letter is revived once', async () => {
+  await queue.enqueueSome(1000, 'ok');
+  await queue.rows("select from taskq.tasks t cross join lateral taskq.add_dead(t.id, 'r')");
+  await queue.rows('update taskq.dead_tasks set by_hand = false');
+  const killed = elsewhere();
+  await killed.waitForLog(({ event }) => event === 'worker.started');
+  await queue.rows(`select from taskq.start_operation('revive', '{}', '{"rate": "100/200ms"}')`);
+  const isUnderWay = 'select id from taskq.operations where done > 0';
+  await until(
+    async () => (await queue.rows(isUnderWay)).length > 0,
+    async () => 'no batch was done',
+  );
+  killed.kill('SIGKILL');
+  await killed.exit;
+  const other = elsewhere();
+  const ended = await other.waitForLog(({ event }) => event === 'operation.ended');
+  expect(ended).toMatchObject({ verb: 'revive', state: 'completed', done: 1000 });
+  const revived = await queue.rows<{ times: string }>(
+    "select unnest(task_ids) as id, count(*) as times from taskq.audit where verb = 'revive' group by 1",
+  );
+  expect(revived).toHaveLength(1000);
+  expect(revived.filter(({ times }) => times !== '1')).toEqual([]);
+});
