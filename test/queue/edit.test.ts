@@ -367,6 +367,29 @@ describe('a task that moves to another queue', () => {
     expect(await change(id, { queue: 'other' })).toMatchObject({ answer: 'key_held', holder });
   });
 
+  test('fails no producer that has the key there and waits for the task', async () => {
+    const id = await enqueue(queue.admin, { key: 'k', queue: 'other' });
+    // Its server looks for deadlocks sooner than locks end by themselves.
+    const producer = await queue.directSession();
+    await producer.rows("set deadlock_timeout = '300ms'");
+    await producer.rows('begin');
+    await enqueue(producer, { key: 'k' });
+    const operator = await queue.directSession();
+    const pid = await operator.value('select pg_backend_pid()');
+    let isAnswered = false;
+    const moved = change(id, { queue: 'default' }, operator).finally(() => {
+      isAnswered = true;
+    });
+    const waits = "select wait_event_type = 'Lock' from pg_stat_activity where pid = $1";
+    await waitUntil(
+      async () => isAnswered || (await queue.admin.value<boolean | null>(waits, pid)) === true,
+      'the move neither waits nor is answered',
+    );
+    expect(await enqueue(producer, { key: 'k', queue: 'other', on_held: 'replace' })).toBe(id);
+    await producer.rows('commit');
+    expect(['busy', 'key_held']).toContain((await moved).answer);
+  });
+
   test('stays where its schedule finds it, which lets no other run beside it', async () => {
     await queue.admin.rows(
       `select taskq.set_schedule('nightly', '0 3 * * *', 'work', '{}', '{"tz": "UTC", "overlap": "skip"}')`,
@@ -417,14 +440,17 @@ test('a step that waits for its parents is changed in all, and starts after them
 });
 
 describe('one task that is in the way does not stop the others', () => {
-  test('if others keep it locked: it is busy, after a second', async () => {
-    const ids = await enqueueSome(queue.admin, 3);
+  test('if others keep it locked: it is busy, after a second for all of them', async () => {
+    const ids = await enqueueSome(queue.admin, 42);
+    const locked = ids.slice(1, -1);
     const holder = await queue.session();
     await holder.rows('begin');
-    await holder.rows('select from taskq.tasks where id = $1 for update', ids[1]);
-    const answers = await edit(queue.admin, ids, { priority: 1 });
-    expect(answers.map(({ answer }) => answer)).toEqual(['edited', 'busy', 'edited']);
-    expect(await liveRow(queue.admin, ids[1]!)).toMatchObject({ priority: 2 });
+    await holder.rows('select from taskq.tasks where id = any ($1) for update', locked);
+    const operator = await queue.session();
+    await operator.rows("set statement_timeout = '30s'");
+    const answers = await edit(operator, ids, { priority: 1 });
+    expect(answers.map(({ answer }) => answer)).toEqual(['edited', ...locked.map(() => 'busy'), 'edited']);
+    expect(await liveRow(queue.admin, locked[0]!)).toMatchObject({ priority: 2 });
   });
 
   test('and one that is locked for a moment is waited for', async () => {
