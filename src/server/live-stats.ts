@@ -131,8 +131,9 @@ export class LiveStats {
     const tokens = new Set(this.#listeners().flatMap(({ token }) => token ?? []));
     const turns = [...this.#audiences.values()].map((audience) => () => this.#look(audience));
     if (tokens.size > 0) turns.push(() => this.#check(tokens));
-    this.#turn = (this.#turn + 1) % turns.length;
-    await turns[this.#turn]?.();
+    this.#turn += 1;
+    // There is none if the last listener has just gone.
+    await turns[this.#turn % turns.length]?.();
   }
 
   async #look(audience: Audience): Promise<void> {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { takeSample } from '../../src/queue/protocol/sample.ts';
@@ -42,6 +43,17 @@ test('a client that comes back gets what it has not had', async () => {
   await enqueued('post');
   await sampled();
   for (const { next } of [again, other]) expect((await next())!.data.pairs).toHaveLength(2);
+});
+
+test('whoever comes after all others have gone gets the figures, too', async () => {
+  const server = open();
+  const first = await listenTo(server);
+  await first.next();
+  await first.leave();
+  // Until the server has seen that none listens, a second after its last look.
+  await sleep(1500);
+  const second = await listenTo(server);
+  expect((await second.next())!.event).toBe('stats');
 });
 
 test('fifty listeners cost at most a statement a second', async () => {
