@@ -106,6 +106,11 @@ test('a schedule is created, replaced, run, paused, resumed and removed', async 
     payload: { n: 1 },
   });
   expect((await ask('PUT', path, { body: { ...body, expression: 'when' } })).status).toBe(400);
+  const exact = JSON.stringify({ ...body, payload: 'P' }).replace('"P"', '{"n":12345678901234567890}');
+  expect((await ask('PUT', path, { text: exact })).status).toBe(200);
+  expect(await database.admin.value('select payload::text from taskq.list_schedules()')).toBe(
+    '{"n": 12345678901234567890}',
+  );
   expect(await ask('POST', `${path}/run`)).toMatchObject({ status: 201, body: { created: true } });
   expect((await ask('POST', `${path}/pause`, { body: { reason: 'x' } })).body.pauseReason).toBe('x');
   expect((await ask('POST', `${path}/resume`)).body).toEqual({ resumed: true });

@@ -1,5 +1,6 @@
 import { checkedName } from '../../domain/names.ts';
-import { newScheduleOf } from '../../domain/schedule/definition.ts';
+import { exactPayload } from '../../domain/payload.ts';
+import { type NewSchedule, newScheduleOf } from '../../domain/schedule/definition.ts';
 import {
   pauseSchedule,
   removeSchedule,
@@ -48,9 +49,11 @@ const set: Route = {
     201: { description: 'It is new', schema: ref('Schedule') },
   },
   async handle(call) {
-    const { db, body, by, query } = call;
-    const schedule = newScheduleOf(nameOf(call), body);
-    const { created } = await setSchedule(db, schedule, { by, allowUnknown: query.allowUnknown === 'true' });
+    const { db, by, query } = call;
+    const { created } = await setSchedule(db, scheduleOf(call), {
+      by,
+      allowUnknown: query.allowUnknown === 'true',
+    });
     return { status: created ? 201 : 200, body: camel(await shownSchedule(call)) };
   },
 };
@@ -116,6 +119,13 @@ const remove: Route = {
     return ok({ removed: true });
   },
 };
+
+/** The schedule of a body, whose payload has exact numbers. Throws TaskqError. */
+function scheduleOf(call: Call): NewSchedule {
+  const { payload = {}, ...given } = call.body;
+  const schedule = newScheduleOf(nameOf(call), given);
+  return { ...schedule, payload: exactPayload(`schedule ${schedule.name}`, payload).text };
+}
 
 function nameOf({ path }: Call): string {
   return checkedName('schedule', path.schedule);
