@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import { type Caller, ROLES, type Role } from './lib/app.ts';
+import { ChartsScreen } from './screens/charts.tsx';
 import { DeadScreen } from './screens/dead.tsx';
 import { OverviewScreen } from './screens/overview.tsx';
 import { TaskScreen } from './screens/task.tsx';
@@ -26,6 +27,7 @@ export const SCREENS: readonly ScreenEntry[] = [
   { name: 'tasks', title: 'Tasks', key: 't', component: TasksScreen, about: ['task', 'enqueue'] },
   { name: 'task', title: 'Task', component: TaskScreen },
   { name: 'dead', title: 'Dead letters', key: 'd', component: DeadScreen },
+  { name: 'charts', title: 'Charts', key: 'c', component: ChartsScreen },
 ];
 
 export function screenOf(name: string): ScreenEntry | undefined {

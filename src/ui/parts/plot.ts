@@ -20,7 +20,10 @@ export function plot(element: HTMLElement, { times, series, format, onRange }: C
       legend: { show: false },
       cursor: { drag: { x: onRange !== undefined, y: false, setScale: false }, points: { size: 6 } },
       scales: { y: { range: (_, __, most) => [0, Math.max(most * 1.08, 1)] } },
-      axes: [axis, { ...axis, size: 58, values: (_, values) => values.map(format) }],
+      axes: [
+        { ...axis, values: (_, times) => times.map(timeText) },
+        { ...axis, size: 58, values: (_, values) => values.map(format) },
+      ],
       series: [
         {},
         ...series.map(({ label, tone }, place) => ({
@@ -46,6 +49,15 @@ function select(drawn: UPlot, onRange: ChartProps['onRange']): void {
   if (width < 4) return;
   const timeAt = (x: number) => new Date(drawn.posToVal(x, 'x') * 1000);
   onRange?.(timeAt(left), timeAt(left + width));
+}
+
+const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+/** A time of the axis: the day at midnight. */
+function timeText(seconds: number): string {
+  const text = TIME.format(seconds * 1000);
+  return text === '00:00' ? DAY.format(seconds * 1000) : text;
 }
 
 /** A canvas knows no `light-dark()`: the colour as it is now. */
