@@ -5,6 +5,7 @@ import { DeadScreen } from './screens/dead.tsx';
 import { OverviewScreen } from './screens/overview.tsx';
 import { TaskScreen } from './screens/task.tsx';
 import { TasksScreen } from './screens/tasks.tsx';
+import { WorkflowsScreen } from './screens/workflows.tsx';
 
 export interface ScreenEntry {
   /** The first segment of the fragment. */
@@ -27,6 +28,7 @@ export const SCREENS: readonly ScreenEntry[] = [
   { name: 'tasks', title: 'Tasks', key: 't', component: TasksScreen, about: ['task', 'enqueue'] },
   { name: 'task', title: 'Task', component: TaskScreen },
   { name: 'dead', title: 'Dead letters', key: 'd', component: DeadScreen },
+  { name: 'workflows', title: 'Workflows', key: 'f', component: WorkflowsScreen, queues: 'all' },
   { name: 'charts', title: 'Charts', key: 'c', component: ChartsScreen },
 ];
 

@@ -20,6 +20,8 @@ const SHAPES: Readonly<Record<string, readonly [tone: string, shape: ComponentCh
   stopped: ['off', <path d="M4 4h8v8H4z" class="fill" />],
   silent: ['bad', <path d="M3 8h2m2 0h2m2 0h2" />],
   open: ['wait', <circle cx="8" cy="8" r="5" />],
+  stuck: ['warn', <path d="M3 8h10M8 3v10" />],
+  canary: ['warn', <path d="M8 3 2.5 13h11z" />],
   failing: ['bad', <path d="M8 3v6m0 3.2v.1" />],
 };
 
@@ -27,13 +29,21 @@ const OTHER = ['wait', <circle cx="8" cy="8" r="2.5" class="fill" />] as const;
 
 /** A state by its shape and its name. */
 export function Status({ name }: { readonly name: string }) {
-  const [tone, shape] = SHAPES[name] ?? OTHER;
   return (
-    <span class={`status ${tone}`}>
+    <span class={`status ${toneOf(name)}`}>
       <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
-        {shape}
+        {shapeOf(name)}
       </svg>
       {name}
     </span>
   );
+}
+
+export function toneOf(name: string): string {
+  return (SHAPES[name] ?? OTHER)[0];
+}
+
+/** What draws a state within 16 × 16. */
+export function shapeOf(name: string): ComponentChildren {
+  return (SHAPES[name] ?? OTHER)[1];
 }
