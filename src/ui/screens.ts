@@ -3,6 +3,7 @@ import { type Caller, ROLES, type Role } from './lib/app.ts';
 import { ChartsScreen } from './screens/charts.tsx';
 import { DeadScreen } from './screens/dead.tsx';
 import { OverviewScreen } from './screens/overview.tsx';
+import { SchedulesScreen } from './screens/schedules.tsx';
 import { TaskScreen } from './screens/task.tsx';
 import { TasksScreen } from './screens/tasks.tsx';
 import { WorkflowsScreen } from './screens/workflows.tsx';
@@ -28,6 +29,7 @@ export const SCREENS: readonly ScreenEntry[] = [
   { name: 'tasks', title: 'Tasks', key: 't', component: TasksScreen, about: ['task', 'enqueue'] },
   { name: 'task', title: 'Task', component: TaskScreen },
   { name: 'dead', title: 'Dead letters', key: 'd', component: DeadScreen },
+  { name: 'schedules', title: 'Schedules', key: 's', component: SchedulesScreen, queues: 'all' },
   { name: 'workflows', title: 'Workflows', key: 'f', component: WorkflowsScreen, queues: 'all' },
   { name: 'charts', title: 'Charts', key: 'c', component: ChartsScreen },
 ];
