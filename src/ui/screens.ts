@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import { type Caller, ROLES, type Role } from './lib/app.ts';
+import { AuditScreen } from './screens/audit.tsx';
 import { ChartsScreen } from './screens/charts.tsx';
 import { DeadScreen } from './screens/dead.tsx';
 import { OverviewScreen } from './screens/overview.tsx';
@@ -32,6 +33,7 @@ export const SCREENS: readonly ScreenEntry[] = [
   { name: 'schedules', title: 'Schedules', key: 's', component: SchedulesScreen, queues: 'all' },
   { name: 'workflows', title: 'Workflows', key: 'f', component: WorkflowsScreen, queues: 'all' },
   { name: 'charts', title: 'Charts', key: 'c', component: ChartsScreen },
+  { name: 'audit', title: 'Audit', key: 'a', component: AuditScreen, role: 'operator', queues: 'all' },
 ];
 
 export function screenOf(name: string): ScreenEntry | undefined {
