@@ -7,6 +7,7 @@ import { OverviewScreen } from './screens/overview.tsx';
 import { SchedulesScreen } from './screens/schedules.tsx';
 import { TaskScreen } from './screens/task.tsx';
 import { TasksScreen } from './screens/tasks.tsx';
+import { TokensScreen } from './screens/tokens.tsx';
 import { WorkflowsScreen } from './screens/workflows.tsx';
 
 export interface ScreenEntry {
@@ -34,6 +35,7 @@ export const SCREENS: readonly ScreenEntry[] = [
   { name: 'workflows', title: 'Workflows', key: 'f', component: WorkflowsScreen, queues: 'all' },
   { name: 'charts', title: 'Charts', key: 'c', component: ChartsScreen },
   { name: 'audit', title: 'Audit', key: 'a', component: AuditScreen, role: 'operator', queues: 'all' },
+  { name: 'tokens', title: 'Tokens', key: 'k', component: TokensScreen, role: 'admin', queues: 'all' },
 ];
 
 export function screenOf(name: string): ScreenEntry | undefined {
