@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import type { SingleStatement } from '../../src/lib/open-transaction.ts';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import type { RunSingle, SingleStatement } from '../../src/lib/open-transaction.ts';
 import { TransactionPool } from '../../src/lib/transaction-pool.ts';
 import { migrate } from '../../src/queue/schema/migrate.ts';
 import { BriefFunctions } from '../../src/worker/attempt/brief-functions.ts';
@@ -41,18 +42,28 @@ interface Act {
   readonly [name: string]: unknown;
 }
 
+interface CallsOptions {
+  /** How long a call waits for the transaction before it. */
+  readonly longestWaitMs?: number;
+  /** How much later each transaction ends, in milliseconds. */
+  readonly laterMs?: number;
+}
+
 /** Calls functions that are known as brief, as a worker does; `sent`: how many calls each message had. */
-function callsAt(url = queue.url) {
+function callsAt(url = queue.url, { longestWaitMs, laterMs = 0 }: CallsOptions = {}) {
   const pool = new TransactionPool({ databaseUrl: url, applicationName: 'calls', deadlineMs: 30_000 });
   pools.push(pool);
   const brief = new BriefFunctions();
   const sent: number[] = [];
   const counted = ({ text, values }: SingleStatement) =>
     text.includes('run_functions') ? (values[0] as readonly string[]).length : 1;
-  const calls = new FunctionCalls((statement, read) => {
+  const run: RunSingle = async (statement, read) => {
     sent.push(counted(statement));
-    return pool.run(statement, read);
-  }, brief);
+    const value = await pool.run(statement, read);
+    await sleep(laterMs);
+    return value;
+  };
+  const calls = new FunctionCalls(run, brief, longestWaitMs);
   const call = (
     name: string,
     payload: object,
@@ -109,6 +120,52 @@ test.each([
   expect(sent[0]).toBe(3);
   expect(await committed()).toEqual(once('a', 'c'));
   expect(brief.expectedMs('shop.act')).toBeUndefined();
+});
+
+const NEVER_MS = 2 ** 31 - 1;
+
+test('calls that are made while one is under way go out together after it', async () => {
+  const { sent, act } = callsAt(queue.url, { longestWaitMs: NEVER_MS });
+  await act({ task: 'before' });
+  await queue.admin.rows('select pg_advisory_lock(16)');
+  const calls = [act({ task: 'under way', do: 'wait' })];
+  for (const task of ['a', 'b', 'c']) {
+    await turn();
+    calls.push(act({ task }));
+  }
+  await turn();
+  expect(sent).toEqual([1, 1]);
+  await queue.admin.rows('select pg_advisory_unlock(16)');
+  await Promise.all(calls);
+  // On a busy machine, those that have not begun after 20 ms go out in a further one.
+  expect(sent.slice(0, 3)).toEqual([1, 1, 3]);
+  expect(await committed()).toEqual(once('a', 'b', 'before', 'c', 'under way'));
+});
+
+test.each([
+  ['takes long', {}],
+  ['costs less than they do', { longestWaitMs: NEVER_MS }],
+])('calls do not wait for one that %s', async (what, options) => {
+  const { act } = callsAt(queue.url, options);
+  // What a transaction costs is known after the first.
+  if (what === 'takes long') await act({ task: 'before' });
+  await queue.admin.rows('select pg_advisory_lock(16)');
+  const underWay = act({ task: 'under way', do: 'wait' });
+  await turn();
+  await act({ task: 'a' });
+  await queue.admin.rows('select pg_advisory_unlock(16)');
+  await underWay;
+});
+
+test('a function is brief by the time that the server takes for it, not by that of its commit', async () => {
+  const { act, brief } = callsAt(queue.url, { laterMs: 50 });
+  await act({ task: 'before' });
+  const ran = vi.spyOn(brief, 'ran');
+  const beganAt = performance.now();
+  await act({ task: 'a' });
+  const [, tookMs] = ran.mock.lastCall!;
+  expect(tookMs).toBeGreaterThan(0);
+  expect(tookMs).toBeLessThanOrEqual(performance.now() - beganAt - 50);
 });
 
 test('one that waits for a lock keeps no other, and is interrupted without effect', async () => {

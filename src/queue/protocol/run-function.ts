@@ -5,15 +5,23 @@ import { TaskqError } from '../../lib/errors.ts';
 import { parseExact } from '../../lib/exact-json.ts';
 import type { LastStatement } from '../../lib/open-transaction.ts';
 
-/** What a row of the call has: JSON text, null for a null answer. */
+/** What a row of the call has. */
 export interface AnswerRow {
+  /** JSON text; null for a null answer. */
   readonly answer: string | null;
+  /** How long the server has taken for the whole statement so far, in milliseconds. */
+  readonly tookMs: number;
 }
+
+const TOOK_MS = `pg_catalog.date_part('epoch',
+  pg_catalog.clock_timestamp() operator(pg_catalog.-) pg_catalog.statement_timestamp()) operator(pg_catalog.*) 1000
+  as "tookMs"`;
 
 /** The call of a function by its name, with JSON text. */
 export function callFunction(name: string, payload: string): LastStatement {
   return {
-    text: 'select internal.run_function($1::pg_catalog.text, $2::pg_catalog.jsonb)::pg_catalog.text as answer',
+    text: `select internal.run_function($1::pg_catalog.text, $2::pg_catalog.jsonb)::pg_catalog.text as answer,
+      ${TOOK_MS}`,
     values: [name, payload],
   };
 }
@@ -23,13 +31,14 @@ export function callFunctions(
   calls: readonly { readonly name: string; readonly payload: string }[],
 ): LastStatement {
   return {
-    text: 'select answer from internal.run_functions($1::pg_catalog.text[], $2::pg_catalog.jsonb[]) as answer',
+    text: `select answer, ${TOOK_MS}
+      from internal.run_functions($1::pg_catalog.text[], $2::pg_catalog.jsonb[]) as answer`,
     values: [calls.map(({ name }) => name), calls.map(({ payload }) => payload)],
   };
 }
 
 /** Reads what the function has answered. Throws FunctionError. */
-export function answerOf(name: string, [row]: readonly AnswerRow[]): FunctionAnswer {
+export function answerOf(name: string, [row]: readonly Pick<AnswerRow, 'answer'>[]): FunctionAnswer {
   const text = row?.answer ?? null;
   const answer = readAnswer(text === null ? null : parseExact(text));
   if (typeof answer !== 'string') return answer;

@@ -46,19 +46,34 @@ const MOST_LENGTH = 10_000;
 /** A batch that takes longer, in milliseconds, waits for a lock: each of its calls does so alone instead. */
 const BATCH_MS = 500;
 
+/** Among this many calls, the cost of a transaction is small: they do not wait for more. */
+const ENOUGH_CALLS = 16;
+
+/** Calls do not wait for a transaction that has been under way for this long, in milliseconds. */
+const LONGEST_WAIT_MS = 20;
+
 /**
  * Calls SQL functions in transactions. Brief ones that are called at the same time share one, which costs a fraction of
- * a transaction each. It only ever commits what has succeeded: where one function fails, is slow or has to be
- * interrupted, nothing of the batch is committed, and each runs in a transaction of its own, as all others do at once.
+ * a transaction each. So do those that are called while one is under way, until they are many or take as long as a
+ * transaction does around its functions: then waiting would save little. It only ever commits what has succeeded: where
+ * one function fails, is slow or has to be interrupted, nothing of the batch is committed, and each runs in a
+ * transaction of its own, as all others do at once.
  */
 export class FunctionCalls {
   readonly #run: RunSingle;
   readonly #brief: BriefFunctions;
-  #waiting: Waiting[] = [];
+  readonly #longestWaitMs: number;
+  readonly #waiting: Waiting[] = [];
+  /** How many transactions of brief functions are under way. */
+  #underWay = 0;
+  /** How long a transaction takes beside its functions, in milliseconds: the recent mean. */
+  #aroundMs = 0;
+  #turn: NodeJS.Immediate | undefined;
 
-  constructor(run: RunSingle, brief = new BriefFunctions()) {
+  constructor(run: RunSingle, brief = new BriefFunctions(), longestWaitMs = LONGEST_WAIT_MS) {
     this.#run = run;
     this.#brief = brief;
+    this.#longestWaitMs = longestWaitMs;
   }
 
   /**
@@ -79,14 +94,16 @@ export class FunctionCalls {
   }
 
   async #callAlone(call: FunctionCall): Promise<FunctionAnswer> {
-    const beganAt = performance.now();
+    const isBrief = this.expectedMs(call.name, call.payload) !== undefined;
+    const isOver = isBrief ? this.#begins() : undefined;
+    const run = this.#timed((tookMs) => this.#brief.ran(call.name, tookMs));
     try {
-      const answer = await callAlone(this.#run, call);
-      this.#brief.ran(call.name, performance.now() - beganAt);
-      return answer;
+      return await callAlone(run, call);
     } catch (error) {
       this.#brief.failed(call.name);
       throw error;
+    } finally {
+      isOver?.();
     }
   }
 
@@ -95,19 +112,41 @@ export class FunctionCalls {
   }
 
   #wait(call: Waiting): void {
-    // Tasks that start in this turn of the event loop come along.
-    if (this.#waiting.length === 0) setImmediate(this.#sendBatches);
     this.#waiting.push(call);
+    this.#sendSoon();
   }
 
-  readonly #sendBatches = (): void => {
-    for (const batch of batchesOf(this.#waiting.splice(0))) {
-      if (batch.length === 1) batch[0]!.resolve(undefined);
-      else void this.#runBatch(batch);
-    }
-  };
+  /** Tasks that start in this turn of the event loop come along. */
+  #sendSoon(): void {
+    this.#turn ??= setImmediate(() => {
+      this.#turn = undefined;
+      const expectedMs = this.#waiting.reduce((sum, call) => sum + call.expectedMs, 0);
+      const isEnough = this.#waiting.length >= ENOUGH_CALLS || expectedMs >= this.#aroundMs;
+      if (this.#underWay > 0 && !isEnough) return;
+      for (const batch of batchesOf(this.#waiting.splice(0))) {
+        if (batch.length === 1) batch[0]!.resolve(undefined);
+        else void this.#runBatch(batch);
+      }
+    });
+  }
+
+  /** A transaction of brief functions begins. Returns what to call when it is over. */
+  #begins(): () => void {
+    this.#underWay += 1;
+    let isCounted = true;
+    const isOver = () => {
+      clearTimeout(timer);
+      if (!isCounted) return;
+      isCounted = false;
+      this.#underWay -= 1;
+      if (this.#waiting.length > 0) this.#sendSoon();
+    };
+    const timer = setTimeout(isOver, this.#longestWaitMs);
+    return isOver;
+  }
 
   async #runBatch(batch: readonly Waiting[]): Promise<void> {
+    const isOver = this.#begins();
     const interruption = new AbortController();
     const interrupt = () => interruption.abort();
     for (const { signal } of batch) {
@@ -122,20 +161,39 @@ export class FunctionCalls {
       ownSession: true,
     };
     let isCommitting = false;
-    const beganAt = performance.now();
+    let ranMs = 0;
+    const run = this.#timed((tookMs) => {
+      ranMs = tookMs;
+    });
     try {
-      const answers = await this.#run<AnswerRow, readonly FunctionAnswer[]>(statement, (rows) => {
+      const answers = await run<AnswerRow, readonly FunctionAnswer[]>(statement, (rows) => {
         const read = rows.map((row, n) => answerOf(batch[n]!.name, [row]));
         isCommitting = true;
         return read;
       });
-      this.#resolve(batch, answers, performance.now() - beganAt);
+      this.#resolve(batch, answers, ranMs);
     } catch (error) {
       if (isCommitting && !isUndone(error)) for (const { reject } of batch) reject(error);
       else this.#separate(batch);
     } finally {
       for (const { signal } of batch) signal.removeEventListener('abort', interrupt);
+      isOver();
     }
+  }
+
+  /** Runs a statement whose rows are AnswerRows, and passes on how long its functions took, in milliseconds. */
+  #timed(onRan: (tookMs: number) => void): RunSingle {
+    return async (statement, read) => {
+      const beganAt = performance.now();
+      let tookMs = 0;
+      const value = await this.#run(statement, (rows: readonly never[]) => {
+        tookMs = (rows as readonly AnswerRow[])[0]?.tookMs ?? 0;
+        return read(rows);
+      });
+      this.#aroundMs += (performance.now() - beganAt - tookMs - this.#aroundMs) / 4;
+      onRan(tookMs);
+      return value;
+    };
   }
 
   /** Those without an answer were not started, since those with one have used up the time. */
