@@ -796,7 +796,7 @@ create table taskq.operations (
   verb text not null,
   -- As taskq.find_ids takes it, without the tasks that came after the start; or {ids}: named tasks.
   filter jsonb not null,
-  -- Of the verb: payload, patch, delay_ms, max_attempts.
+  -- Of the verb: payload, patch, delay_ms, max_attempts; changes of an edit.
   settings jsonb not null default '{}',
   -- At most n tasks in a period such as 50/1m.
   rate text,
@@ -827,7 +827,7 @@ create table taskq.operations (
   -- The first that failed: [{id, answer, error}].
   failures jsonb not null default '[]',
   constraint an_operation_has_a_verb_on_many_tasks
-    check (verb in ('cancel', 'retry', 'revive', 'rerun', 'discard', 'purge')),
+    check (verb in ('cancel', 'retry', 'edit', 'revive', 'rerun', 'discard', 'purge')),
   constraint an_operation_goes_on_or_has_ended check (
     state in ('running', 'canary') and ended_at is null
     or state in ('completed', 'stopped', 'failed') and ended_at is not null

@@ -4,7 +4,7 @@ import { shown } from '../lib/shown.ts';
 import { parseRate } from './queue-limits.ts';
 
 /** The verbs that a stored operation does on many tasks. */
-export const OPERATION_VERBS = ['cancel', 'retry', 'revive', 'rerun', 'discard', 'purge'] as const;
+export const OPERATION_VERBS = ['cancel', 'retry', 'edit', 'revive', 'rerun', 'discard', 'purge'] as const;
 export type OperationVerb = (typeof OPERATION_VERBS)[number];
 
 /**

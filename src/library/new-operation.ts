@@ -1,3 +1,4 @@
+import type { StoredChanges } from '../domain/edit-changes.ts';
 import { normaliseEnqueueOptions } from '../domain/enqueue-options.ts';
 import {
   OPERATION_VERBS,
@@ -35,6 +36,7 @@ export interface GivenOperation extends OperationLimits {
   readonly dryRun?: boolean | undefined;
   readonly payload?: StoredPayload | undefined;
   readonly patch?: StoredPayload | undefined;
+  readonly changes?: StoredChanges | undefined;
   readonly delay?: string | number | undefined;
   readonly maxAttempts?: number | 'unlimited' | undefined;
 }
@@ -46,6 +48,7 @@ export function newOperationOf(given: GivenOperation): NewOperation {
     throw badOption(
       `verb ${JSON.stringify(verb)}: expected one of ${OPERATION_VERBS.join(', ')}${didYouMean(String(verb), OPERATION_VERBS)}`,
     );
+  if (verb === 'edit' && given.changes === undefined) throw badOption('changes: an edit needs them');
   if (payload !== undefined && patch !== undefined)
     throw badOption('patch: a payload replaces what a patch would change; give one of them');
   if (Object.values(filter).every((value) => value === undefined) && expect === undefined && !dryRun)
@@ -57,6 +60,7 @@ export function newOperationOf(given: GivenOperation): NewOperation {
     ...storedLimits(verb, given),
     payload: payload?.text,
     patch: patch?.text,
+    changes: given.changes,
     delayMs: given.delay === undefined ? undefined : toDurationMs(given.delay, 'delay'),
     maxAttempts,
   };

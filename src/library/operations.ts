@@ -1,3 +1,4 @@
+import { type EditChanges, type StoredChanges, storedChanges } from '../domain/edit-changes.ts';
 import type { OperationLimits, OperationState, OperationVerb } from '../domain/operation.ts';
 import { storedPayload } from '../domain/payload.ts';
 import { checkedOperationId } from '../domain/task-id.ts';
@@ -19,6 +20,8 @@ export interface OperationSettings extends OperationLimits {
   readonly payload?: unknown;
   /** Of a revive: a JSON merge patch (RFC 7386) of each payload: members replace those of their name, null removes. */
   readonly patch?: Readonly<Record<string, unknown>>;
+  /** Of an edit: what to change of each task. */
+  readonly changes?: EditChanges;
   /** Of a revive and a rerun: wait this long before the first attempt. */
   readonly delay?: string | number;
   /** Of a revive: number of attempts from now on. */
@@ -113,12 +116,17 @@ export class QueueOperations implements Operations {
   }
 }
 
-function givenOf({ payload, patch, ...operation }: OperationSettings) {
+function givenOf({ payload, patch, changes, ...operation }: OperationSettings) {
   return {
     ...operation,
+    changes: changes && changesOf(changes),
     payload: payload === undefined ? undefined : storedPayload('the task', payload),
     patch: patch === undefined ? undefined : storedPayload('the patch', patch),
   };
+}
+
+function changesOf({ payload, ...changes }: EditChanges): StoredChanges {
+  return storedChanges(changes, payload === undefined ? undefined : storedPayload('the task', payload));
 }
 
 /** Imported when first used: an application without operations loads nothing for them. */

@@ -124,6 +124,19 @@ describe('an operation', () => {
       expect(await queue.admin.value('select max(cancel_reason) from taskq.finished_tasks')).toBe('why');
   });
 
+  test('can edit waiting tasks, whose new queue and time it stores', async () => {
+    await enqueueSome(queue.admin, 2);
+    const changes = { queue: 'later', priority: 4, payload: '{"n": 1.10}' };
+    await expect(start({ verb: 'edit' })).rejects.toThrow('expected a change');
+    await expect(start({ verb: 'edit', changes: { priority: 99 } })).rejects.toThrow('priority 99');
+    expect(await finished(await started({ verb: 'edit', changes }))).toMatchObject({
+      ...{ state: 'completed', done: 2 },
+      settings: { changes: { queue: 'later', priority: 4 } },
+    });
+    const edited = await queue.admin.rows('select queue, priority, payload::text from taskq.tasks');
+    expect(edited).toEqual(Array(2).fill({ queue: 'later', priority: 4, payload: '{"n": 1.10}' }));
+  });
+
   test('acts on named tasks; those that are not for the verb are skipped', async () => {
     const [one, two] = await dead(2);
     const alive = await enqueue(queue.admin);

@@ -100,6 +100,8 @@ test('a token for some queues starts, sees and stops operations of these alone',
     status: 403,
     body: { code: 'other_queue' },
   });
+  const away = { verb: 'edit', filter: { queue: 'mail' }, changes: { queue: 'reports' } };
+  expect((await ask('POST', path, { server, token: limited, body: away })).status).toBe(403);
   expect((await ask('POST', path, asking({ type: 'work' }))).status).toBe(400);
   expect((await ask('POST', path, asking({ ids: ['1'] }))).status).toBe(400);
   const listed = (await ask('GET', path, { server, token: limited })).body.operations;
@@ -114,6 +116,8 @@ test.each([
   [{ verb: 'revive', filter: { colour: 'red' } }, '/filter/colour'],
   [{ verb: 'revive', filter: { ids: ['x'] } }, undefined],
   [{ verb: 'revive', filter: {} }, undefined],
+  [{ verb: 'edit', filter: { queue: 'mail' } }, undefined],
+  [{ verb: 'edit', filter: { queue: 'mail' }, changes: { colour: 1 } }, '/changes/colour'],
   [{ verb: 'revive', filter: { status: 'running' } }, undefined],
   [{ verb: 'revive', filter: { queue: 'mail' }, stopAt: 'half' }, undefined],
   [{ verb: 'purge', filter: { queue: 'mail' }, canary: 3 }, undefined],

@@ -208,6 +208,13 @@ function verbsOf(
         'select * from taskq.discard($1)',
         await ids('select id from taskq.dead_tasks order by id limit 10'),
       ),
+    'count what an operation would act on': () =>
+      session.rows(`select * from taskq.start_operation('revive', '{}', '{"dry_run": true}')`),
+    'do a batch of an operation': async () => {
+      await admin.rows('delete from taskq.operations');
+      await admin.rows(`select from taskq.start_operation('revive', '{}', '{"rate": "10/1s", "stop_at": 20}')`);
+      return session.rows('select * from taskq.advance_operations()');
+    },
     'put one among the dead': async () =>
       session.rows(
         "select taskq.add_dead($1, 'r')",
@@ -436,6 +443,9 @@ const MOST_PAGES: Readonly<Record<string, number>> = {
   'rescue from 500 blocks': 700,
   'discard old dead letters': 50,
   'a page of dead letters': 3000,
+  // Up to ten thousand of them, or a hundred thousand rows.
+  'count what an operation would act on': 1000,
+  'do a batch of an operation': 1500,
   'the last page of dead letters': 100,
   // Each names its task, which may be in any partition.
   'a page of held keys': 8000,

@@ -1,11 +1,12 @@
--- Starts an operation: a verb (cancel, retry, revive, rerun, discard or purge) on all tasks that match a filter and
--- were there at the start, done a batch at a time by taskq.advance_operations, which every worker calls. _filter is
+-- Starts an operation: a verb (cancel, retry, edit, revive, rerun, discard or purge) on all tasks that match a filter
+-- and were there at the start, done a batch at a time by taskq.advance_operations, which every worker calls. _filter is
 -- that of taskq.find_ids, limited to the statuses of the verb, and of dead letters to those not added by hand unless it
 -- has by_hand; or {ids: […]}, up to 10,000 named tasks. options: by, a name recorded beside the role; reason; rate, at
 -- most n tasks in a period (text such as 50/1m); dry_run (true: change nothing); expect (start only if that many tasks
--- match); of a revive and a rerun payload and delay_ms; of a revive max_attempts, patch (a JSON merge patch of each
--- payload), canary (revive so many first, and the others when these have ended) and stop_at (stop when more than this
--- percentage of the revived tasks died again; with a canary 0, unless it is given).
+-- match); of an edit changes, as taskq.edit takes them; of a revive and a rerun payload and delay_ms; of a revive
+-- max_attempts, patch (a JSON merge patch of each payload), canary (revive so many first, and the others when these
+-- have ended) and stop_at (stop when more than this percentage of the revived tasks died again; with a canary 0, unless
+-- it is given).
 --
 -- Returns one row: its id and the answer `started`; without an id `dry_run`, or `unexpected` if another number matches
 -- than expected. matched is that number, with at_least where there may be more (it counts up to 10,000, in 100,000
@@ -54,7 +55,7 @@ begin
     -- A payload may be null.
     (
       select coalesce(jsonb_object_agg(s.name, s.value), '{}') from jsonb_each(options) as s (name, value)
-      where s.name in ('payload', 'patch') or (s.name in ('delay_ms', 'max_attempts') and s.value <> 'null')
+      where s.name in ('payload', 'patch', 'changes') or (s.name in ('delay_ms', 'max_attempts') and s.value <> 'null')
     ),
     options ->> 'rate', (options ->> 'canary')::integer,
     coalesce((options ->> 'stop_at')::numeric, case when options ->> 'canary' is not null then 0 end),
@@ -65,7 +66,7 @@ begin
   perform taskq.record_action(
     'start_operation', ts, jsonb_build_object('by', options -> 'by', 'filter', operation.filter),
     _settings => jsonb_build_object('operation', id::text, 'verb', _verb)
-      || (options - '{by,reason,expect,payload,patch}'::text[]),
+      || (options - '{by,reason,expect,payload,patch,changes}'::text[]),
     _reason => options ->> 'reason'
   );
   perform taskq.notify_workers();

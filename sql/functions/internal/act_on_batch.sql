@@ -35,7 +35,7 @@ begin
   end if;
   select
     array_agg(a.id) filter (
-      where a.answer in ('cancelled', 'requested', 'retried', 'due', 'revived', 'enqueued', 'discarded', 'purged')
+      where a.answer in ('cancelled', 'requested', 'retried', 'due', 'edited', 'revived', 'enqueued', 'discarded', 'purged')
     ) as done,
     jsonb_agg(
       jsonb_build_object('id', a.id::text, 'answer', a.answer, 'error', a.extra ->> 'error')

@@ -27,8 +27,8 @@ begin
   then
     operation.state := 'running';
   end if;
-  -- A payload may have a megabyte, and what is enqueued at once 256.
-  batch := taskq.batch_of_rate(operation.rate, case when operation.verb = 'rerun' then 100 else 500 end);
+  -- A payload may have a megabyte, and what is enqueued at once 256; the audit of an edit has the old ones.
+  batch := taskq.batch_of_rate(operation.rate, case when operation.verb in ('rerun', 'edit') then 100 else 500 end);
   room := case when operation.state = 'canary' then operation.canary - operation.done else batch.tasks end;
   if room > 0 and not (operation.is_walked and operation.left_ids = '{}') then
     operation := taskq.act_on_batch(operation, room);

@@ -40,7 +40,7 @@ declare
     when _option = 'on_failure' then 'retry or complete'
     when _option = 'filter' then 'an object, as taskq.find_ids takes it'
     when _option = 'ids' then 'an array of 1 to 10000 ids of tasks'
-    when _option = 'verb' then 'cancel, retry, revive, rerun, discard or purge'
+    when _option = 'verb' then 'cancel, retry, edit, revive, rerun, discard or purge'
     when _option = 'patch' then 'an object of at most 1 MB, as of a JSON merge patch'
     when _option = 'canary' then 'a whole number from 1 to 1000'
     when _option = 'stop_at' then 'a percentage, a number from 0 to 100'
@@ -84,7 +84,7 @@ begin
     expected || case
       when jsonb_typeof(_value) <> 'string' then ''
       when _option = 'verb' then
-        taskq.did_you_mean(_value #>> '{}', '{cancel,retry,revive,rerun,discard,purge}')
+        taskq.did_you_mean(_value #>> '{}', '{cancel,retry,edit,revive,rerun,discard,purge}')
       when _option = 'priority' then taskq.did_you_mean(_value #>> '{}', '{critical,high,medium,low}')
       when _option = 'on_held' then taskq.did_you_mean(_value #>> '{}', '{ignore,replace,preserve}')
         when _option = 'on_death' then taskq.did_you_mean(_value #>> '{}', '{cancel,continue,wait}')

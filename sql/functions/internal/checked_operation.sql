@@ -1,7 +1,7 @@
 -- Checks the verb and the options of an operation, as taskq.start_operation describes them. Returns the options.
 create or replace function taskq.checked_operation(_verb text, options jsonb)
 returns jsonb
-language plpgsql stable security definer
+language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
@@ -9,6 +9,7 @@ declare
   of_verb constant text[] := case _verb
     when 'revive' then '{payload,patch,delay_ms,max_attempts,canary,stop_at}'
     when 'rerun' then '{payload,delay_ms}'
+    when 'edit' then '{changes}'
     else '{}'
   end;
   fault text;
@@ -28,6 +29,10 @@ begin
   end;
   if fault is not null then
     perform taskq.refuse_option('start_operation', fault, options -> fault);
+  end if;
+  if _verb = 'edit' then
+    -- Of no task: it only checks the changes.
+    perform taskq.edit('{}', coalesce(options -> 'changes', '{}'));
   end if;
   perform taskq.refuse_large_payload('start_operation', options -> 'payload');
   if options ?& '{payload,patch}' then

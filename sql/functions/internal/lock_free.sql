@@ -18,8 +18,8 @@ begin
     locked := array(select f.id from taskq.finished_tasks f where f.id = any (_ids) for update skip locked);
     return array(select f.id from taskq.finished_tasks f where f.id = any (_ids) and f.id <> all (locked));
   end if;
-  if _verb in ('cancel', 'retry') then
-    -- Not those that are held, of a retry: their heartbeats and settles would have to be repeated.
+  if _verb in ('cancel', 'retry', 'edit') then
+    -- Those that are held only to cancel them: else their heartbeats and settles would have to be repeated.
     locked := array(
       select t.id from taskq.tasks t
       where t.id = any (_ids) and (_verb = 'cancel' or t.lease_owner is null)

@@ -18,6 +18,7 @@ begin
   case operation.verb
     when 'cancel' then return query select v.* from taskq.cancel(_ids, operation.reason, acting) as v;
     when 'retry' then return query select v.* from taskq.retry(_ids, acting) as v;
+    when 'edit' then return query select v.* from taskq.edit(_ids, operation.settings -> 'changes', acting) as v;
     when 'revive' then return query select v.* from taskq.revive(_ids, settings || by_hand) as v;
     when 'rerun' then return query select v.* from taskq.rerun(_ids, settings) as v;
     when 'discard' then return query select v.* from taskq.discard(_ids, acting || by_hand) as v;

@@ -5,7 +5,7 @@ language sql immutable parallel safe
 as $$
   select case
     when _verb = 'cancel' then '["blocked", "pending", "leased", "running"]'
-    when _verb = 'retry' then '["blocked", "pending"]'
+    when _verb in ('retry', 'edit') then '["blocked", "pending"]'
     when _verb in ('rerun', 'purge') then '["completed", "cancelled", "expired"]'
     when _verb in ('revive', 'discard') then '["dead"]'
   end::jsonb

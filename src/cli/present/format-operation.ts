@@ -89,6 +89,7 @@ export function failureLines({ failures }: ListedOperation): string[] {
 const PAST: Readonly<Record<OperationVerb, string>> = {
   cancel: 'cancelled',
   retry: 'retried',
+  edit: 'edited',
   revive: 'revived',
   rerun: 'ran again',
   discard: 'discarded',

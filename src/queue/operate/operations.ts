@@ -1,3 +1,4 @@
+import type { StoredChanges } from '../../domain/edit-changes.ts';
 import type { OperationVerb, StoredLimits } from '../../domain/operation.ts';
 import type { Queryable } from '../../lib/database.ts';
 import { TaskqError } from '../../lib/errors.ts';
@@ -17,6 +18,8 @@ export interface NewOperation extends Acting, Partial<StoredLimits> {
   readonly payload?: string | undefined;
   /** Of a revive: JSON text of an object, a JSON merge patch of each payload. */
   readonly patch?: string | undefined;
+  /** Of an edit. */
+  readonly changes?: StoredChanges | undefined;
   readonly delayMs?: number | undefined;
   readonly maxAttempts?: number | undefined;
 }
@@ -35,18 +38,10 @@ export interface StartedOperation {
 
 /** Start a verb on many tasks, which workers go on with. Nothing matches: it has completed. */
 export async function startOperation(db: Queryable, operation: NewOperation): Promise<StartedOperation> {
-  const { verb, filter, payload, patch } = operation;
+  const { verb, filter } = operation;
   const rows = await db.query<Omit<StartedOperation, 'matched'> & { readonly matched: string }>({
-    text: `select id, answer, matched, at_least, ids from taskq.start_operation($1, $2, $3::jsonb
-      || case when $4::jsonb is null then '{}' else jsonb_build_object('payload', $4::jsonb) end
-      || case when $5::jsonb is null then '{}' else jsonb_build_object('patch', $5::jsonb) end)`,
-    values: [
-      verb,
-      JSON.stringify(filter),
-      JSON.stringify(optionsOf(operation)),
-      payload ?? null,
-      patch ?? null,
-    ],
+    text: 'select id, answer, matched, at_least, ids from taskq.start_operation($1, $2, $3::jsonb || $4::jsonb)',
+    values: [verb, JSON.stringify(filter), JSON.stringify(optionsOf(operation)), documentsOf(operation)],
   });
   return { ...rows[0]!, matched: Number(rows[0]!.matched) };
 }
@@ -67,6 +62,22 @@ function optionsOf({ by, reason, rate, canary, stop_at, expect, dryRun, ...other
     ...{ by, reason, rate, canary, stop_at, expect },
     ...{ dry_run: dryRun, delay_ms: delayMs, max_attempts: maxAttempts },
   };
+}
+
+/** The options that have JSON of the caller, whose numbers stay as they are. */
+function documentsOf({ payload, patch, changes }: NewOperation): string {
+  return objectOf({ payload, patch, changes: changes && changesText(changes) });
+}
+
+function changesText({ payload, ...others }: StoredChanges): string {
+  const texts = Object.entries(others).map(([name, value]) => [name, JSON.stringify(value)]);
+  return objectOf({ ...Object.fromEntries(texts), payload });
+}
+
+/** Returns the JSON text of an object whose members are JSON text. */
+function objectOf(members: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(members).filter(([, text]) => text !== undefined);
+  return `{${given.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`;
 }
 
 export interface StoppedOperation {

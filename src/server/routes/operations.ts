@@ -16,6 +16,7 @@ import { badRequest, notFound, Problem } from '../problem.ts';
 import { type Call, ok, type Route } from '../route.ts';
 import { ANY, DURATION, FLAG, input, listOf, MEMBERS, record, ref, TEXT, WHOLE } from '../schema.ts';
 import { ID, pageOf } from '../schemas.ts';
+import { CHANGES, changesOf } from './task-verbs.ts';
 import { FILTERS, filterOf } from './tasks.ts';
 
 const FILTER = input({
@@ -43,7 +44,7 @@ const start: Route = {
   path: '/operations',
   role: 'operator',
   summary:
-    'Start a verb on all tasks that match, or named ones. Workers go on with it, whatever becomes of the client. `filter` takes the parameters of `GET tasks`; an empty one needs `expect` or `dryRun`. `patch` is a JSON merge patch of each payload.',
+    'Start a verb on all tasks that match, or named ones. Workers go on with it, whatever becomes of the client. `filter` takes the parameters of `GET tasks`; an empty one needs `expect` or `dryRun`. `changes` are those of an edit, `patch` is a JSON merge patch of each payload.',
   body: input(
     {
       ...{ verb: { type: 'string', enum: OPERATION_VERBS }, filter: FILTER, reason: TEXT, dryRun: FLAG },
@@ -54,7 +55,13 @@ const start: Route = {
         description: 'of a revive: revive so many first, the others when these have ended',
       },
       stopAt: { ...TEXT, description: 'of a revive: stop when more of them died again, such as `20%`' },
-      ...{ patch: MEMBERS, payload: ANY, delay: DURATION, maxAttempts: { type: ['integer', 'string'] } },
+      ...{
+        changes: CHANGES,
+        patch: MEMBERS,
+        payload: ANY,
+        delay: DURATION,
+        maxAttempts: { type: ['integer', 'string'] },
+      },
     },
     ['verb', 'filter'],
   ),
@@ -132,12 +139,13 @@ const stop: Route = {
   },
 };
 
-function givenOf({ body, by }: Call) {
-  const { payload, patch, filter, ...others } = body;
+function givenOf({ body, by, caller }: Call) {
+  const { payload, patch, changes, filter, ...others } = body;
   return {
     ...(others as { readonly verb: OperationVerb }),
     by,
     filter: filterOfBody(filter as BodyFilter),
+    changes: changes === undefined ? undefined : changesOf(changes as Call['body'], caller),
     payload: payload === undefined ? undefined : exactPayload('the task', payload),
     patch: patch === undefined ? undefined : exactPayload('the patch', patch),
   };

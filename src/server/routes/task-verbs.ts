@@ -1,4 +1,4 @@
-import { storedChanges } from '../../domain/edit-changes.ts';
+import { type StoredChanges, storedChanges } from '../../domain/edit-changes.ts';
 import { exactPayload } from '../../domain/payload.ts';
 import { checkedTaskId } from '../../domain/task-id.ts';
 import { reviveOptions } from '../../library/revive-options.ts';
@@ -10,6 +10,7 @@ import { rerun } from '../../queue/operate/rerun.ts';
 import { retry } from '../../queue/operate/retry.ts';
 import { revive } from '../../queue/operate/revive.ts';
 import { answers200, wrongState } from '../answers.ts';
+import type { Caller } from '../caller.ts';
 import { camel } from '../camel.ts';
 import { notFound, Problem } from '../problem.ts';
 import { type Call, ok, type Route } from '../route.ts';
@@ -46,30 +47,38 @@ const retryTask: Route = {
   },
 };
 
+/** What changes of a task that waits. */
+export const CHANGES = input({
+  payload: ANY,
+  priority: { type: ['integer', 'string'] },
+  queue: TEXT,
+  delay: DURATION,
+  at: TEXT,
+});
+
 const editTask: Route = {
   method: 'PATCH',
   path: '/tasks/{id}',
   role: 'operator',
   summary: 'Change the payload, priority, queue or time (`delay` or `at`) of a task that waits.',
-  body: input({
-    payload: ANY,
-    priority: { type: ['integer', 'string'] },
-    queue: TEXT,
-    delay: DURATION,
-    at: TEXT,
-  }),
+  body: CHANGES,
   answers: answers200('What became of it', record({ id: ID, answer: TEXT })),
   async handle(call) {
-    const { payload, ...changes } = call.body;
-    const stored = storedChanges(
-      changes,
-      payload === undefined ? undefined : exactPayload('the task', payload),
-    );
-    if (stored.queue !== undefined) visibleQueue(call.caller, stored.queue);
+    const stored = changesOf(call.body, call.caller);
     const [answer] = await edit(call.db, [await idOf(call)], stored, { by: call.by });
     return ok(settled(answer!, ['edited']));
   },
 };
+
+/** Reads changes. Throws Problem: the caller may not move tasks into that queue. */
+export function changesOf({ payload, ...changes }: Call['body'], caller: Caller): StoredChanges {
+  const stored = storedChanges(
+    changes,
+    payload === undefined ? undefined : exactPayload('the task', payload),
+  );
+  if (stored.queue !== undefined) visibleQueue(caller, stored.queue);
+  return stored;
+}
 
 const reviveTask: Route = {
   method: 'POST',
