@@ -212,7 +212,9 @@ function verbsOf(
       session.rows(`select * from taskq.start_operation('revive', '{}', '{"dry_run": true}')`),
     'do a batch of an operation': async () => {
       await admin.rows('delete from taskq.operations');
-      await admin.rows(`select from taskq.start_operation('revive', '{}', '{"rate": "10/1s", "stop_at": 20}')`);
+      await admin.rows(
+        `select from taskq.start_operation('revive', '{}', '{"rate": "10/1s", "stop_at": 20}')`,
+      );
       return session.rows('select * from taskq.advance_operations()');
     },
     'put one among the dead': async () =>
