@@ -143,7 +143,10 @@ describe('by roles without a right on any table of the queue,', () => {
   });
 });
 
-test('every example is run, here or, the supervisors, in test/examples', () => {
-  const names = ['application.mjs', 'enqueue.mjs', 'supervisors', 'trigger.sql', 'worker.py', 'worker.sql'];
+test('every example is run: here, the supervisors in test/examples, alerts and dashboard in test/server/metrics', () => {
+  const names = [
+    ...['application.mjs', 'enqueue.mjs', 'grafana', 'prometheus', 'supervisors'],
+    ...['trigger.sql', 'worker.py', 'worker.sql'],
+  ];
   expect(readdirSync(EXAMPLES)).toEqual(names);
 });

@@ -7,6 +7,8 @@ import { misfitsIn, type Schema } from './schema.ts';
 
 /** The most bytes of a body that is one object: a payload of 1 MB may have six times as many as JSON with escapes. */
 const MAX_BYTES = 8 * 1024 * 1024;
+/** The most bytes of what a stranger sends: a token. */
+const MAX_BYTES_OF_OPEN = 4096;
 /** The most bytes of a body of many tasks. */
 const MAX_BYTES_OF_MANY = 16 * 1024 * 1024;
 const MAX_ITEMS = 10_000;
@@ -27,9 +29,10 @@ export class Bodies {
   #bytes = 0;
 
   /** Reads the body of a request, at most as much of it as its route allows. Throws Problem. */
-  async read(request: Request, { body: schema, takesMany, forBrowsers }: Route): Promise<ReadBody> {
+  async read(request: Request, { body: schema, role, takesMany, forBrowsers }: Route): Promise<ReadBody> {
     if (schema === undefined) return { body: {}, items: null };
-    const text = await this.#textOf(request, takesMany ? MAX_BYTES_OF_MANY : MAX_BYTES);
+    const most = role === 'open' ? MAX_BYTES_OF_OPEN : takesMany ? MAX_BYTES_OF_MANY : MAX_BYTES;
+    const text = await this.#textOf(request, most);
     if (text === '') return { body: fitting({}, schema) as ReadBody['body'], items: null };
     const kind = (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
     if (takesMany && kind === 'application/x-ndjson')

@@ -92,8 +92,11 @@ function once(work: () => Promise<void>): () => Promise<void> {
 /** A proxy passes on what is streamed. */
 const UNBUFFERED = { 'x-accel-buffering': 'no' };
 
-/** The most requests that are answered at once, among them those that wait for the end of something. */
-const MOST_AT_ONCE = 1000;
+/**
+ * The most requests that are answered at once, among them those that wait for the end of something. Strangers who sign in
+ * slowly keep no known caller waiting, and no one keeps `/healthz`, which has no body and asks the database nothing.
+ */
+const MOST = { callers: 1000, strangers: 50, health: Number.POSITIVE_INFINITY } as const;
 
 function serverOf(options: ServerOptions, databases: Databases) {
   const { reads, writes } = databases;
@@ -103,7 +106,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
   const tasks = new EndWaiter({ ...where, source: { ...TASK_ENDS, ...silent } });
   const workflows = new EndWaiter({ ...where, source: { ...WORKFLOW_ENDS, ...silent } });
   const bodies = new Bodies();
-  let running = 0;
+  const running = { callers: 0, strangers: 0, health: 0 };
 
   const report = (error: unknown) => options.onError?.(error);
   const live = new LiveStats({ db: reads, report });
@@ -145,8 +148,9 @@ function serverOf(options: ServerOptions, databases: Databases) {
     },
     async answer(route: Route, request: Request, path: Readonly<Record<string, string>>): Promise<Response> {
       refuseHost(request, options.hosts);
-      if (running >= MOST_AT_ONCE) throw new Problem('busy', {}, { 'retry-after': '5' });
-      running += 1;
+      const kind = route.role === 'open' ? (route.method === 'GET' ? 'health' : 'strangers') : 'callers';
+      if (running[kind] >= MOST[kind]) throw new Problem('busy', {}, { 'retry-after': '5' });
+      running[kind] += 1;
       if (isFirst) advancing.begin();
       isFirst = false;
       try {
@@ -166,7 +170,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
         if (route.forBrowsers && asksToSignIn(error, request)) return signInPage(error);
         throw error;
       } finally {
-        running -= 1;
+        running[kind] -= 1;
       }
     },
     close: once(async () => {

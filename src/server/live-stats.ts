@@ -51,6 +51,8 @@ const AGAIN_MS = 30_000;
 /** A client connects again after this long, and its caller has to be known again. */
 const LIFE_MS = 600_000;
 const MOST_STREAMS = 500;
+/** The most of one token. */
+const MOST_OF_TOKEN = 100;
 const NONE = 'none';
 
 /**
@@ -75,7 +77,10 @@ export class LiveStats {
   /** The body of an answer. Throws Problem: too many listen, or the server was closed. */
   open({ queues = null, token, lastId = NONE, signal }: Listening): ReadableStream<Uint8Array> {
     if (this.#closed.signal.aborted) throw new Problem('unavailable', { detail: 'the server was closed' });
-    if (this.#listeners().length >= MOST_STREAMS) throw new Problem('busy', {}, { 'retry-after': '5' });
+    const all = this.#listeners();
+    const ofToken = token === undefined ? 0 : all.filter((one) => one.token === token).length;
+    if (all.length >= MOST_STREAMS || ofToken >= MOST_OF_TOKEN)
+      throw new Problem('busy', {}, { 'retry-after': '5' });
     const name = JSON.stringify(queues);
     const known = this.#audiences.get(name);
     const audience = known ?? {

@@ -1,11 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { StoredChanges } from '../../src/domain/edit-changes.ts';
 import { edit } from '../../src/queue/operate/edit.ts';
 import { listenTo } from './listening.ts';
 import { enqueue, enqueueSome, liveRow, refuseChanges } from './rows.ts';
 import type { Session } from './session.ts';
 import { useGroups } from './use-groups.ts';
-import { waitUntil } from './waiting.ts';
+import { waitUntil, waitUntilBlocked } from './waiting.ts';
 import { claimOne, outcome } from './worker.ts';
 
 const { queue, inGroup, setQueue, worker, claimed, complete } = useGroups();
@@ -555,3 +555,67 @@ test.each([
   await expect(asked).rejects.toMatchObject({ code: '22023', message: expect.stringContaining(message) });
   expect(await liveRow(queue.admin, id)).toEqual(before);
 });
+
+describe('beside a claim that has looked at it, a task that moves', () => {
+  test('gets no slot of the other queue from a claim of the first', async () => {
+    await setQueue({ group_limit: 1, group_order: 'strict' });
+    await setOther({ group_limit: 1, group_order: 'strict' });
+    const me = await worker();
+    await inGroup('ann', { queue: 'other' });
+    expect(await me.claim({ queues: ['other'] })).toHaveLength(1);
+    const id = await inGroup('ann');
+    const claiming = await worker();
+    const pid = await claiming.session.value<number>('select pg_backend_pid()');
+    await pauseAt('may_start', claiming.session);
+    const claim = claiming.claim({ queues: ['default'] });
+    await waitUntil(
+      () =>
+        queue.admin.value(
+          "select wait_event is not distinct from 'PgSleep' from pg_stat_activity where pid = $1",
+          pid,
+        ),
+      'the claim does not wait',
+    );
+    expect(await change(id, { queue: 'other' })).toMatchObject({ answer: 'edited' });
+    expect(await me.claim({ queues: ['other'] })).toEqual([]);
+    await queue.admin.rows('select pg_advisory_unlock(77)');
+    expect(await claim).toEqual([]);
+    expect(await me.claim({ queues: ['other'] })).toEqual([]);
+  });
+
+  test('is not claimed from the first by an optimistic claim that has waited for it', async () => {
+    const id = await enqueue(queue.admin);
+    const [person, me] = [await queue.session(), await worker()];
+    await person.rows('begin');
+    await change(id, { queue: 'other' }, person);
+    const claim = me.claim({ form: 'optimistic', queues: ['default'] });
+    await waitUntilBlocked(queue.admin);
+    await person.rows('commit');
+    expect(await claim).toEqual([]);
+    expect(await waitsOf(id)).toMatchObject({ queue: 'other', status: 'pending' });
+  });
+});
+
+/** Has this session wait in a function of the queue while the test holds the advisory lock 77, which it takes. */
+async function pauseAt(name: 'may_start', session: Session): Promise<void> {
+  const original = await queue.admin.value<string>(
+    'select pg_get_functiondef(oid) from pg_proc where proname = $1',
+    name,
+  );
+  onTestFinished(async () => {
+    await queue.admin.rows('select pg_advisory_unlock_all()');
+    await queue.admin.rows(original);
+  });
+  await queue.admin.rows(`
+    create or replace function taskq.may_start(_expires_at timestamptz, _started_at timestamptz, _ts timestamptz)
+    returns boolean language plpgsql volatile as $$
+    begin
+      while current_setting('test.paused', true) = 'on' and not pg_try_advisory_xact_lock_shared(77) loop
+        perform pg_sleep(0.005);
+      end loop;
+      return _expires_at is null or _expires_at > _ts or _started_at is not null;
+    end
+    $$`);
+  await queue.admin.rows('select pg_advisory_lock(77)');
+  await session.rows("set test.paused = 'on'");
+}

@@ -182,12 +182,11 @@ describe('an operation', () => {
     await dead(2);
     const [broken, sound] = [await started(), await started()];
     await queue.admin.rows(`update taskq.operations set filter = '{"colour": "red"}' where id = $1`, broken);
-    await advance();
-    expect(await shown(broken)).toMatchObject({
+    expect(await finished(broken)).toMatchObject({
       state: 'failed',
       stopped_because: 'filter: unknown option "colour"',
     });
-    expect(await shown(sound)).toMatchObject({ state: 'completed', done: 2 });
+    expect(await finished(sound)).toMatchObject({ state: 'completed', done: 2 });
   });
 
   test('is forgotten 90 days after its end', async () => {
@@ -237,6 +236,58 @@ describe('before it starts', () => {
     await expect(start(operation)).rejects.toThrow(message);
     expect(await count('operations')).toBe(0);
   });
+});
+
+describe('a task that was locked when its turn came, and is changed by then,', () => {
+  /** Has another session change a task while the operation finds it locked. */
+  async function changedMeanwhile(id: string, text: string, task: string): Promise<void> {
+    const person = await queue.session();
+    await person.rows('begin');
+    await person.rows(text, task);
+    await advance();
+    expect(await shown(id)).toMatchObject({ done: 0, ended_at: null });
+    await person.rows('commit');
+  }
+
+  test('is not discarded if it was revived and died of something else', async () => {
+    const [letter] = await dead(1);
+    const id = await started({ verb: 'discard' });
+    await changedMeanwhile(id, 'select taskq.revive(array[$1::bigint])', letter!);
+    expect(await endAll('dead')).toEqual([letter]);
+    expect(await finished(id)).toMatchObject({ state: 'completed', done: 0, skipped: 1 });
+    expect(await count('dead_tasks')).toBe(1);
+  });
+
+  test('is not cancelled if it was moved to a queue that the filter does not name', async () => {
+    const task = await enqueue(queue.admin, { queue: 'default' });
+    const id = await started({ verb: 'cancel', filter: { queue: 'default' } });
+    await changedMeanwhile(id, `select taskq.edit(array[$1::bigint], '{"queue": "other"}')`, task);
+    expect(await finished(id)).toMatchObject({ state: 'completed', done: 0, skipped: 1 });
+    expect(await queue.admin.value('select status::text from taskq.tasks')).toBe('pending');
+  });
+});
+
+test('a number that is too large to count is not the expected one', async () => {
+  await enqueueSome(queue.admin, 10_001);
+  const { answer, matched } = await start({ verb: 'cancel', expect: 10_000 });
+  expect({ answer, matched: Number(matched) }).toEqual({ answer: 'unexpected', matched: 10_000 });
+  expect(await count('operations')).toBe(0);
+});
+
+test('a patch of null is no patch', async () => {
+  const [letter] = await dead(1);
+  const { payload } = (await queue.admin.row<{ payload: unknown }>('select payload from taskq.dead_tasks'))!;
+  await queue.admin.rows(`select taskq.start_operation('revive', '{}', '{"patch": null}')`);
+  await advance();
+  expect(await queue.admin.row('select id, payload from taskq.tasks')).toEqual({ id: letter, payload });
+});
+
+test('of several operations each call does one, and none waits for the others', async () => {
+  await dead(2);
+  const ids = [await started({ verb: 'discard' }), await started({ verb: 'discard' })];
+  const { advanced, nextMs } = await advanceOperations(queue.admin);
+  expect([advanced, nextMs]).toEqual([1, 0]);
+  for (const id of ids) await finished(id);
 });
 
 describe('a canary', () => {

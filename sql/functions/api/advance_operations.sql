@@ -5,7 +5,7 @@
 -- the next batch is due (null: no operation goes on); in ended those that have ended by that, [{id, verb, state, done,
 -- failed, because}].
 -- Granted to: worker, operator.
-create or replace function taskq.advance_operations(_limit integer default 10)
+create or replace function taskq.advance_operations(_limit integer default 1)
 returns table (advanced integer, next_ms bigint, ended jsonb, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -25,7 +25,8 @@ begin
     select * from taskq.operations o
     -- What acts later than now was put there before the clock was set back.
     where o.ended_at is null and (o.next_at <= ts or o.acted_at > ts)
-    order by o.next_at, o.id
+    -- Not the one that has waited longest: if its batch never ends in time, no other one would go on.
+    order by random()
     limit _limit
     for update skip locked
   loop

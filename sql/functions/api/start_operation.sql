@@ -3,14 +3,14 @@
 -- that of taskq.find_ids, limited to the statuses of the verb, and of dead letters to those not added by hand unless it
 -- has by_hand; or {ids: […]}, up to 10,000 named tasks. options: by, a name recorded beside the role; reason; rate, at
 -- most n tasks in a period (text such as 50/1m); dry_run (true: change nothing); expect (start only if that many tasks
--- match); of an edit changes, as taskq.edit takes them; of a revive and a rerun payload and delay_ms; of a revive
--- max_attempts, patch (a JSON merge patch of each payload), canary (revive so many first, and the others when these
--- have ended) and stop_at (stop when more than this percentage of the revived tasks died again; with a canary 0, unless
--- it is given).
+-- match, and they can be counted); of an edit changes, as taskq.edit takes them; of a revive and a rerun payload and
+-- delay_ms; of a revive max_attempts, patch (a JSON merge patch of each payload), canary (revive so many first, and the
+-- others when these have ended) and stop_at (stop when more than this percentage of the revived tasks died again; with
+-- a canary 0, unless it is given).
 --
--- Returns one row: its id and the answer `started`; without an id `dry_run`, or `unexpected` if another number matches
--- than expected. matched is that number, with at_least where there may be more (it counts up to 10,000, in 100,000
--- rows), and ids are the first ten. Nothing matches: it has completed.
+-- Returns one row: its id and the answer `started`; without an id `dry_run`, or `unexpected` if another number
+-- matches than expected. matched is that number, with at_least where there may be more (it counts up to 10,000, in
+-- 100,000 rows), and ids are the first ten. Nothing matches: it has completed.
 -- Granted to: operator.
 create or replace function taskq.start_operation(_verb text, _filter jsonb, options jsonb default '{}')
 returns table (id bigint, answer text, matched bigint, at_least boolean, ids bigint[], extra jsonb)
@@ -31,7 +31,7 @@ begin
   at_least := found_ones.at_least;
   ids := found_ones.ids;
   answer := case
-    when (options ->> 'expect')::bigint <> matched then 'unexpected'
+    when (options ->> 'expect')::bigint <> matched or (options ->> 'expect' is not null and at_least) then 'unexpected'
     when options -> 'dry_run' = 'true' then 'dry_run'
     else 'started'
   end;
@@ -55,7 +55,8 @@ begin
     -- A payload may be null.
     (
       select coalesce(jsonb_object_agg(s.name, s.value), '{}') from jsonb_each(options) as s (name, value)
-      where s.name in ('payload', 'patch', 'changes') or (s.name in ('delay_ms', 'max_attempts') and s.value <> 'null')
+      where s.name in ('payload', 'changes')
+        or (s.name in ('patch', 'delay_ms', 'max_attempts') and s.value <> 'null')
     ),
     options ->> 'rate', (options ->> 'canary')::integer,
     coalesce((options ->> 'stop_at')::numeric, case when options ->> 'canary' is not null then 0 end),

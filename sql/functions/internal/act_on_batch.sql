@@ -12,6 +12,7 @@ declare
   page record;
   batch bigint[];
   busy bigint[];
+  matching bigint[];
   answers jsonb := '[]';
   settled record;
 begin
@@ -29,13 +30,18 @@ begin
     busy := taskq.lock_free(operation.verb, batch);
     operation.left_ids := operation.left_ids || busy;
     batch := array(select b.id from unnest(batch) as b (id) where b.id <> all (busy));
+    matching := taskq.still_matching(operation, batch);
+    operation.skipped := operation.skipped + cardinality(batch) - cardinality(matching);
+    batch := matching;
   end if;
   if batch <> '{}' then
     answers := taskq.run_batch(operation, batch);
   end if;
   select
     array_agg(a.id) filter (
-      where a.answer in ('cancelled', 'requested', 'retried', 'due', 'edited', 'revived', 'enqueued', 'discarded', 'purged')
+      where a.answer in (
+        'cancelled', 'requested', 'retried', 'due', 'edited', 'revived', 'enqueued', 'discarded', 'purged'
+      )
     ) as done,
     jsonb_agg(
       jsonb_build_object('id', a.id::text, 'answer', a.answer, 'error', a.extra ->> 'error')

@@ -86,6 +86,7 @@ begin
   into chosen, places, most_lost, weighs, has_older_slot
   from taskq.tasks t
   join unnest(seen, seen_places) with ordinality as s (id, place, nth) on s.id = t.id + 0
-  where t.ctid = any (locked_at);
+  -- While it was waited for, it may have been moved to another level.
+  where t.ctid = any (locked_at) and t.queue = _queues[s.place] and t.priority = _priorities[s.place];
 end
 $$;

@@ -168,8 +168,11 @@ begin
           limit g.free + case when _try_until is null or g.free = 0 then 0 else 1000 end
         ) as first
         left join lateral (
+          -- All of these are looked at again once it is locked: since the snapshot it may have been moved to the same
+          -- group of another queue, whose mutex is another's.
           select true as is_locked from taskq.tasks t
-          where t.id = first.id and t.gate = 'w'
+          where t.id = first.id and t.gate = 'w' and t.queue || '' = g.queue and t.group_key = g.key
+            and t.priority = first.priority
           limit 1
           for no key update skip locked
         ) as l on true

@@ -7,6 +7,8 @@ export type OperationFilter = Readonly<Record<string, unknown>>;
 
 export interface DryRun {
   readonly matched: number;
+  /** There are more, too many to count. */
+  readonly atLeast: boolean;
   readonly ids: readonly string[];
 }
 
@@ -24,11 +26,11 @@ export function dryRun(verb: Verb, filter: OperationFilter): Promise<DryRun> {
   return send('POST', 'operations', { verb, filter, dryRun: true });
 }
 
-/** Begins an operation for `expect` tasks, and no other number. Throws ApiProblem. */
+/** Begins an operation: with `expect` for that number of tasks, and no other. Throws ApiProblem. */
 export function begin(
   verb: Verb,
   filter: OperationFilter,
-  options: { readonly expect: number } & Readonly<Record<string, unknown>>,
+  options: Readonly<Record<string, unknown>>,
 ): Promise<Operation> {
   return send('POST', 'operations', { verb, filter, ...options });
 }

@@ -25,7 +25,7 @@ interface OperationDialogProps {
   onClose(): void;
 }
 
-/** Shows what an operation would do, and begins it for exactly as many tasks as were shown. */
+/** Shows what an operation would do, and begins it for exactly as many tasks as were shown, where these are counted. */
 export function OperationDialog({ verb, label, filter, fields, optionsOf, ...props }: OperationDialogProps) {
   const { activity } = useApp();
   const [found, setFound] = useState<DryRun>();
@@ -35,10 +35,10 @@ export function OperationDialog({ verb, label, filter, fields, optionsOf, ...pro
     dryRun(verb, filter).then(setFound, (error: unknown) => setProblem(problemOf(error)));
   }, []);
   const run = async (form: FormData) => {
-    const { matched } = found!;
+    const { matched, atLeast } = found!;
     const reason = textOf(form, 'reason');
     const { id } = await begin(verb, filter, {
-      expect: matched,
+      ...(!atLeast && { expect: matched }),
       ...(reason && { reason }),
       ...optionsOf?.(form),
     });
@@ -67,12 +67,13 @@ export function OperationDialog({ verb, label, filter, fields, optionsOf, ...pro
   );
 }
 
-function Found({ of: { matched, ids } }: { readonly of: DryRun }) {
+function Found({ of: { matched, atLeast, ids } }: { readonly of: DryRun }) {
   if (matched === 0) return <p>No task matches any longer.</p>;
   const shown = ids.slice(0, 5).join(', ');
   return (
     <p>
-      This is about <strong>{counted(matched, 'task')}</strong>: {shown}
+      This is about {atLeast && 'at least '}
+      <strong>{counted(matched, 'task')}</strong>: {shown}
       {matched > 5 && ' and more'}.
     </p>
   );
