@@ -3,6 +3,7 @@ import { type Caller, ROLES, type Role } from './lib/app.ts';
 import { AuditScreen } from './screens/audit.tsx';
 import { ChartsScreen } from './screens/charts.tsx';
 import { DeadScreen } from './screens/dead.tsx';
+import { OperationsScreen } from './screens/operations.tsx';
 import { OverviewScreen } from './screens/overview.tsx';
 import { SchedulesScreen } from './screens/schedules.tsx';
 import { TaskScreen } from './screens/task.tsx';
@@ -34,6 +35,7 @@ export const SCREENS: readonly ScreenEntry[] = [
   { name: 'schedules', title: 'Schedules', key: 's', component: SchedulesScreen, queues: 'all' },
   { name: 'workflows', title: 'Workflows', key: 'f', component: WorkflowsScreen, queues: 'all' },
   { name: 'charts', title: 'Charts', key: 'c', component: ChartsScreen },
+  { name: 'operations', title: 'Operations', key: 'b', component: OperationsScreen },
   { name: 'audit', title: 'Audit', key: 'a', component: AuditScreen, role: 'operator', queues: 'all' },
   { name: 'tokens', title: 'Tokens', key: 'k', component: TokensScreen, role: 'admin', queues: 'all' },
 ];

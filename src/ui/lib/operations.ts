@@ -16,9 +16,39 @@ export interface DryRun {
 export interface Operation {
   readonly id: string;
   readonly verb: string;
-  readonly state: 'running' | 'canary' | 'completed' | 'stopped' | 'failed';
+  readonly filter: unknown;
+  readonly by: string | null;
+  readonly reason: string | null;
+  readonly state: OperationState;
   readonly matched: number;
+  /** There may be more than `matched`. */
+  readonly atLeast: boolean;
   readonly done: number;
+  readonly skipped: number;
+  readonly failed: number;
+  readonly failures: readonly {
+    readonly id: string;
+    readonly answer: string;
+    readonly error: string | null;
+  }[];
+  /** Of those that it has revived. */
+  readonly deadAgain: number | null;
+  readonly createdAt: string;
+  readonly endedAt: string | null;
+  readonly stoppedBecause: string | null;
+  /** Why it does not get on. */
+  readonly trouble: string | null;
+  readonly rate: string | null;
+  readonly canary: number | null;
+  readonly stopAt: string | null;
+}
+
+export const OPERATION_STATES = ['running', 'canary', 'completed', 'stopped', 'failed'] as const;
+
+export type OperationState = (typeof OPERATION_STATES)[number];
+
+export function isGoingOn({ state }: Operation): boolean {
+  return state === 'running' || state === 'canary';
 }
 
 /** Counts what an operation would do. Throws ApiProblem. */

@@ -42,7 +42,10 @@ export function OperationDialog({ verb, label, filter, fields, optionsOf, ...pro
       ...(reason && { reason }),
       ...optionsOf?.(form),
     });
-    note(activity, { text: `${label}: ${counted(matched, 'task')}, operation ${id}`, href: hrefTo('audit') });
+    note(activity, {
+      text: `${label}: ${counted(matched, 'task')}, operation ${id}`,
+      href: hrefTo('operations', [id]),
+    });
     props.onDone();
   };
   return (
