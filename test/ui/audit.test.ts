@@ -20,6 +20,7 @@ const record = async (...actions: readonly Readonly<Record<string, unknown>>[]) 
 test('who did what, why and by which program, page by page', async () => {
   await record(
     ...Array.from({ length: 60 }, (_, at) => ({ verb: 'pause queue', queue: `q${at}` })),
+    { verb: 'pause schedule', settings: { schedule: 'a/b' } },
     { verb: 'set queue', queue: 'mail', before: { rate: null }, settings: { rate: 5 } },
     {
       ...{ task_ids: [7, 8, 9, 10, 11], filter: { queue: 'mail' } },
@@ -32,6 +33,7 @@ test('who did what, why and by which program, page by page', async () => {
   await row.getByText('and 2 more tasks').waitFor();
   for (const text of ['shop was down', 'taskq serve', 'ann', 'operator']) await row.getByText(text).waitFor();
   expect(await row.getByRole('link', { name: '8' }).getAttribute('href')).toBe('#/task/8');
+  expect(await page.getByRole('link', { name: 'a/b' }).getAttribute('href')).toBe('#/schedules/a%2Fb');
   await page.getByText('before, after').click();
   await page
     .getByRole('row', { name: /set queue/ })
@@ -51,6 +53,7 @@ test('filters are kept in the URL', async () => {
   const { page } = opened;
   await page.getByText('ann@laptop').waitFor();
   expect(await page.getByText('bob').count()).toBe(0);
+  await expectUsable(opened);
   await page.getByLabel('Verb').fill('set schedule');
   await page.getByLabel('Since').fill('2h');
   await page.getByLabel('Task', { exact: true }).fill('12');

@@ -25,6 +25,7 @@ interface Action {
   readonly type: string | null;
   readonly filter: object | null;
   readonly before: object | null;
+  /** The values after the action, and what else it is about. */
   readonly settings: object | null;
   readonly reason: string | null;
 }
@@ -81,30 +82,38 @@ function Who({ of: { by, role } }: { readonly of: Action }) {
 }
 
 const IDS_SHOWN = 3;
+/** What else an action can be about, and the screen that shows it, if there is one. */
+const SETTINGS = {
+  group: null,
+  schedule: 'schedules',
+  workflow: 'workflows',
+  operation: 'operations',
+  token: null,
+};
 
-function What({ of: { taskIds, queue, worker, type } }: { readonly of: Action }) {
+function What({ of: { taskIds, queue, worker, type, settings } }: { readonly of: Action }) {
   const ids = taskIds ?? [];
-  const names = [
-    ['queue', queue],
-    ['type', type],
-    ['worker', worker],
-  ] as const;
+  const given = settings as Readonly<Record<string, unknown>> | null;
+  const about = [
+    ...ids.slice(0, IDS_SHOWN).map((id) => ['task', id, 'task'] as const),
+    ...(ids.length > IDS_SHOWN ? [['and', counted(ids.length - IDS_SHOWN, 'more task'), null] as const] : []),
+    ...[['queue', queue, null] as const, ['type', type, null] as const, ['worker', worker, null] as const],
+    ...Object.entries(SETTINGS).map(([what, screen]) => [what, given?.[what], screen] as const),
+  ];
   return (
     <>
-      {ids.slice(0, IDS_SHOWN).map((id) => (
-        <div key={id}>
-          task{' '}
-          <a class="mono" href={hrefTo('task', [id])}>
-            {id}
-          </a>
-        </div>
-      ))}
-      {ids.length > IDS_SHOWN && <div>and {counted(ids.length - IDS_SHOWN, 'more task')}</div>}
-      {names.map(
-        ([what, name]) =>
-          name !== null && (
-            <div key={what}>
-              {what} <Name text={name} />
+      {about.map(
+        ([what, name, screen]) =>
+          typeof name === 'string' && (
+            <div key={what + name}>
+              {what}{' '}
+              {screen === null ? (
+                <Name text={name} />
+              ) : (
+                <a href={hrefTo(screen, [name])}>
+                  <Name text={name} />
+                </a>
+              )}
             </div>
           ),
       )}

@@ -50,7 +50,7 @@ export function TokensScreen() {
     cell: ({ name }) => (
       <button
         type="button"
-        class="danger small"
+        class="danger"
         aria-label={`Revoke ${visible(name)}`}
         onClick={() => setRevoked(name)}
       >
