@@ -26,3 +26,7 @@ test('a schedule that is edited keeps the options of its tasks', () => {
     );
   }
 });
+
+test('attempts without a limit are shown by their name', () => {
+  expect(optionsOf({ taskOptions: { max_attempts: 2_147_483_647 } })).toEqual({ maxAttempts: 'unlimited' });
+});
