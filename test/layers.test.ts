@@ -158,7 +158,7 @@ test('only the functions of sql/functions/api are called from outside of the dat
 test('the pages import no package that is not built into them, and have no word of SQL', () => {
   const packages = imports.filter(({ layer, from }) => layer === 'ui' && !from.startsWith('.'));
   const names = new Set(packages.map(({ from }) => from.split('/')[0]));
-  expect([...names].sort()).toEqual(['preact', 'uplot']);
+  expect([...names].sort()).toEqual(['preact']);
   const pages = files.filter((file) => layerOf(file) === 'ui');
   const naming = pages.filter((file) =>
     /['"`]\s*(?:select\b[^'"`]*\bfrom|insert into|update\b[^'"`]*\bset|delete from)\b|\btaskq\.\w+\(/i.test(

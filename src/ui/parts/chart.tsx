@@ -1,6 +1,6 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { useAppearance } from '../lib/appearance.ts';
+import { useState } from 'preact/hooks';
 import { DataTable } from './data-table.tsx';
+import { Plot } from './plot.tsx';
 import { ExactTime } from './text.tsx';
 
 export interface Series {
@@ -13,7 +13,7 @@ export interface Series {
 
 export interface ChartProps {
   readonly title: string;
-  /** In ascending order. */
+  /** In ascending order, a step apart. */
   readonly times: readonly string[];
   readonly series: readonly Series[];
   format(value: number): string;
@@ -22,13 +22,15 @@ export interface ChartProps {
 }
 
 /** Lines differ by their dashes too. */
-export const DASHES: readonly (readonly number[])[] = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
+export const DASHES: readonly string[] = ['', '6 3', '2 3', '8 3 2 3'];
 
 /** A chart over time, with the same figures as a table. */
 export function Chart(props: ChartProps) {
   const { title, times, series, format } = props;
   const [isTable, setTable] = useState(false);
-  const rows = times.map((at, place) => ({ at, values: series.map(({ values }) => values[place] ?? null) }));
+  const [pointed, point] = useState<number>();
+  const at = pointed === undefined ? undefined : times[pointed];
+  const shown = (value: number | null | undefined) => (value == null ? '–' : format(value));
   return (
     <figure class="chart">
       <div class="heading">
@@ -40,62 +42,38 @@ export function Chart(props: ChartProps) {
       {isTable ? (
         <DataTable
           caption={title}
-          keyOf={({ at }) => at}
-          rows={rows}
+          keyOf={(place) => String(place)}
+          rows={times.map((_, place) => place)}
           columns={[
-            { title: 'Time', cell: ({ at }) => <ExactTime at={at} /> },
-            ...series.map(({ label }, place) => ({
+            { title: 'Time', cell: (place) => <ExactTime at={times[place]!} /> },
+            ...series.map(({ label, values }) => ({
               title: label,
               align: 'end' as const,
-              cell: ({ values }: (typeof rows)[number]) =>
-                values[place] == null ? '–' : format(values[place]),
+              cell: (place: number) => shown(values[place]),
             })),
           ]}
         />
       ) : (
-        <Canvas {...props} />
+        <Plot {...props} pointed={pointed} point={point} />
       )}
       <figcaption class="legend">
-        {series.map(({ label, tone }, place) => (
+        {series.map(({ label, tone, values }, place) => (
           <span key={label}>
             <svg width="24" height="4" aria-hidden="true">
               <line
                 x2="24"
                 y1="2"
                 y2="2"
-                stroke={`var(--${tone})`}
-                stroke-width="2"
-                stroke-dasharray={DASHES[place % DASHES.length]!.join(' ')}
+                class="plotted"
+                style={{ stroke: `var(--${tone})` }}
+                stroke-dasharray={DASHES[place % DASHES.length]}
               />
             </svg>
-            {label}
+            {label} {at !== undefined && <b>{shown(values[pointed!])}</b>}
           </span>
         ))}
+        {at !== undefined && <ExactTime at={at} />}
       </figcaption>
     </figure>
-  );
-}
-
-/** Draws with uPlot, which is loaded with the first chart. */
-function Canvas(props: ChartProps) {
-  const place = useRef<HTMLDivElement>(null);
-  const appearance = useAppearance();
-  const { title, times, series } = props;
-  const latest = useRef(props);
-  latest.current = props;
-  // Drawn again with other figures or colours.
-  useEffect(() => {
-    let end: (() => void) | undefined;
-    let isOver = false;
-    void import('./plot.ts').then(({ plot }) => {
-      if (!isOver && place.current !== null) end = plot(place.current, latest.current);
-    });
-    return () => {
-      isOver = true;
-      end?.();
-    };
-  }, [times, series, appearance]);
-  return (
-    <div ref={place} class="canvas" role="img" aria-label={`${title}; the button Table has the figures`} />
   );
 }
