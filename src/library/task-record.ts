@@ -73,6 +73,8 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly progress: TaskProgress | null;
   /** The worker that holds it or held it last: `host:pid:unique part`. */
   readonly leaseOwner: string | null;
+  /** The trace that it is part of, as W3C Trace Context writes it. */
+  readonly traceparent: string | null;
   /** The task that runs after it, because it was to be replaced while a worker held it. */
   readonly again: NextTask<Payload> | null;
 }
@@ -124,6 +126,10 @@ export interface AttemptRecord {
   readonly outcome: string;
   /** When it ended. */
   readonly at: Date;
+  /** The worker that ran it; null: it is no longer known. */
+  readonly worker: string | null;
+  /** The version of that worker, as the application gave it. */
+  readonly version: string | null;
   /** Null if the attempt was lost, and of a warning. */
   readonly ranMs: number | null;
   /** When the next attempt was due; null if there was none, or if this attempt was lost. */
@@ -201,6 +207,7 @@ export function recordOf(row: TaskRow): TaskRecord {
     reason: (row.reason ?? row.cancel_reason) as string | null,
     progress: progressOf(row.progress),
     leaseOwner: row.lease_owner as string | null,
+    traceparent: row.traceparent as string | null,
     again: nextOf(row.again as NextRow | null),
   };
 }
@@ -241,6 +248,8 @@ function attemptOf(error: AttemptError): AttemptRecord {
     attempt: error.attempt,
     outcome: error.outcome,
     at: timeOf(error.failed_at)!,
+    worker: error.lease_owner,
+    version: error.version,
     ranMs: error.ran_ms,
     retryAt: timeOf(error.retry_at),
     error: error.error as StoredError | null,

@@ -45,7 +45,8 @@ const TASK = {
   ...{ createdAt: TIME, notBefore: TIME, availableAt: TIME_OR_NULL, expiresAt: TIME_OR_NULL },
   ...{ startedAt: TIME_OR_NULL, timesOutAt: TIME_OR_NULL, finishedAt: TIME_OR_NULL, updatedAt: TIME },
   ...{ result: ANY, resultNote: MEMBERS_OR_NULL, error: MEMBERS_OR_NULL, reason: TEXT_OR_NULL },
-  ...{ progress: MEMBERS_OR_NULL, leaseOwner: TEXT_OR_NULL, again: MEMBERS_OR_NULL },
+  ...{ progress: MEMBERS_OR_NULL, leaseOwner: TEXT_OR_NULL, traceparent: TEXT_OR_NULL },
+  ...{ again: MEMBERS_OR_NULL },
 };
 
 const WORKFLOW = {

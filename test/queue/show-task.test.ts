@@ -36,6 +36,7 @@ test('everything is shown, with every attempt and who made it', async () => {
       error: { message: 'one' },
       ran_ms: 5,
       lease_owner: 'plain:1:a',
+      version: null,
       lease_no: failed.lease_no,
     },
     {

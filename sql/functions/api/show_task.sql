@@ -24,8 +24,8 @@ as $$
     'errors', coalesce((
       select jsonb_agg(jsonb_build_object(
         'attempt', e.attempt, 'outcome', e.outcome, 'failed_at', e.failed_at, 'ran_ms', e.ran_ms,
-        'retry_at', e.retry_at, 'lease_owner', coalesce(w.name, e.lease_owner::text), 'lease_no', e.lease_no,
-        'error', e.error, 'result', e.result, 'result_note', e.result_note
+        'retry_at', e.retry_at, 'lease_owner', coalesce(w.name, e.lease_owner::text), 'version', w.version,
+        'lease_no', e.lease_no, 'error', e.error, 'result', e.result, 'result_note', e.result_note
       ) order by e.failed_at, e.attempt, e.warning)
       from taskq.task_errors e
       left join taskq.workers w on w.id = e.lease_owner

@@ -11,6 +11,8 @@ export interface AttemptError {
   readonly ran_ms: number | null;
   readonly retry_at: string | null;
   readonly lease_owner: string | null;
+  /** That of the worker; null: it has none, or is no longer known. */
+  readonly version: string | null;
   readonly lease_no: number;
   readonly error: Readonly<Record<string, unknown>> | null;
   readonly result: unknown;
