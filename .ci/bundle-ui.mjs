@@ -17,6 +17,7 @@ const { output } = await build({
     dir: TARGET,
     minify: true,
     comments: { legal: true },
+    banner: `/*! Contains preact. ${readFileSync('node_modules/preact/LICENSE', 'utf8')}*/`,
     entryFileNames: '[name]-[hash].js',
     chunkFileNames: '[name]-[hash].js',
   },

@@ -16,7 +16,7 @@ import { REPOSITORY } from './support/spawn-taskq.ts';
 const DOCUMENTS = [
   'README.md',
   ...readdirSync(join(REPOSITORY, 'docs'))
-    .filter((name) => name !== 'openapi.json')
+    .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
 

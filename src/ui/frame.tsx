@@ -19,7 +19,7 @@ export function Frame() {
     ...screens.flatMap(({ name, title, key }) =>
       key === undefined ? [] : [{ keys: `g ${key}`, text: title, run: () => go(hrefTo(name)) }],
     ),
-    { keys: 'r', text: 'hold updates, or go on', run: live.toggle },
+    { keys: 'r', text: 'hold updates, or go on', isDefault: true, run: live.toggle },
   ]);
   const main = useFocusOnChange(place.screen + place.names.join('/'));
   const [isOpen, setOpen] = useState(false);

@@ -3,6 +3,7 @@ import { type Caller, ROLES, type Role } from './lib/app.ts';
 import { AuditScreen } from './screens/audit.tsx';
 import { ChartsScreen } from './screens/charts.tsx';
 import { DeadScreen } from './screens/dead.tsx';
+import { EnqueueScreen } from './screens/enqueue.tsx';
 import { OperationsScreen } from './screens/operations.tsx';
 import { OverviewScreen } from './screens/overview.tsx';
 import { SchedulesScreen } from './screens/schedules.tsx';
@@ -38,6 +39,7 @@ export const SCREENS: readonly ScreenEntry[] = [
   { name: 'operations', title: 'Operations', key: 'b', component: OperationsScreen },
   { name: 'audit', title: 'Audit', key: 'a', component: AuditScreen, role: 'operator', queues: 'all' },
   { name: 'tokens', title: 'Tokens', key: 'k', component: TokensScreen, role: 'admin', queues: 'all' },
+  { name: 'enqueue', title: 'Enqueue', component: EnqueueScreen, role: 'producer' },
 ];
 
 export function screenOf(name: string): ScreenEntry | undefined {

@@ -96,6 +96,8 @@ describe('get', () => {
           attempt: 1,
           outcome: 'failed',
           error: { message: 'down' },
+          worker: expect.any(String),
+          version: null,
           ranMs: 12,
           retryAt: expect.any(Date),
           result: null,

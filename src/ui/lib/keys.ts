@@ -6,6 +6,8 @@ import { remember, remembered } from './remembered.ts';
 export interface Binding {
   readonly keys: string;
   readonly text: string;
+  /** It gives way to what the screen does with these keys. */
+  readonly isDefault?: boolean;
   run(event: KeyboardEvent): void;
 }
 
@@ -17,9 +19,10 @@ export class Keys {
   readonly #bindings: Binding[] = [];
   #begun: { readonly key: string; readonly at: number } | undefined;
 
-  /** In the order in which they are explained. */
+  /** In the order in which they are explained, each of different keys. */
   get bindings(): readonly Binding[] {
-    return this.#bindings;
+    const own = new Set(this.#bindings.flatMap(({ keys, isDefault }) => (isDefault ? [] : keys)));
+    return this.#bindings.filter(({ keys, isDefault }) => !isDefault || !own.has(keys));
   }
 
   /** Single keys can get in the way of speech input: they can be turned off. */
@@ -43,8 +46,7 @@ export class Keys {
     const begun =
       this.#begun !== undefined && event.timeStamp - this.#begun.at < SEQUENCE_MS ? this.#begun.key : '';
     const keys = begun === '' ? event.key : `${begun} ${event.key}`;
-    // What was added last is that of the screen.
-    const binding = this.#bindings.findLast((one) => one.keys === keys);
+    const binding = this.bindings.find((one) => one.keys === keys);
     const begins = this.#bindings.some((one) => one.keys.startsWith(`${keys} `));
     this.#begun = begins ? { key: keys, at: event.timeStamp } : undefined;
     if (binding === undefined) return;
@@ -67,8 +69,8 @@ export function useKeys(bindings: readonly Binding[]): void {
   const names = bindings.map((one) => one.keys).join();
   // By their keys; what they do is the latest.
   useEffect(() => {
-    const removals = latest.current.map(({ keys: given, text }, index) =>
-      keys.add({ keys: given, text, run: (event) => latest.current[index]?.run(event) }),
+    const removals = latest.current.map((binding, index) =>
+      keys.add({ ...binding, run: (event) => latest.current[index]?.run(event) }),
     );
     return () => {
       for (const remove of removals) remove();

@@ -1,4 +1,5 @@
 import { get } from './api.ts';
+import { type Completions, recorded } from './figures.ts';
 import { parseJson } from './json.ts';
 import { Store } from './store.ts';
 
@@ -8,13 +9,10 @@ export interface Stats {
   readonly ageMs: number | null;
   readonly boundsMs: readonly number[];
   readonly pairs: readonly StatsPair[];
-  readonly workers?: Readonly<Record<string, number>>;
-  readonly unhandledTypes?: readonly (string | UnhandledType)[];
-}
-
-export interface UnhandledType {
-  readonly type: string;
-  readonly waiting?: number;
+  /** Null: the caller sees only some queues. */
+  readonly workers: Readonly<Record<string, number | null>> | null;
+  /** Types of waiting tasks that no live worker handles. */
+  readonly unhandledTypes: readonly string[];
 }
 
 /** How many tasks of a queue and type there are, and what has happened to them so far. */
@@ -40,6 +38,8 @@ export interface Live {
   /** When it was sampled, on the clock of this page (`performance.now()`); null: never. */
   readonly sampledMs: number | null;
   readonly detail: string | null;
+  /** What the samples of the last minutes say of completions. */
+  readonly history: readonly Completions[];
 }
 
 /** The one connection of a tab on which figures arrive. It is closed while the tab is hidden. */
@@ -50,16 +50,13 @@ export interface LiveFeed {
 }
 
 const RETRY_MS = 5000;
+const NOTHING: Live = {
+  ...{ state: 'connecting', stats: null, round: 0, sampledMs: null, detail: null, history: [] },
+};
 
 /** Opens the connection. */
 export function openLive(): LiveFeed {
-  const store = new Store<Live>({
-    state: 'connecting',
-    stats: null,
-    round: 0,
-    sampledMs: null,
-    detail: null,
-  });
+  const store = new Store<Live>(NOTHING);
   const change = (changes: Partial<Live>) => store.set({ ...store.value, ...changes });
   let source: EventSource | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
@@ -79,7 +76,9 @@ export function openLive(): LiveFeed {
       const sampledMs = stats.ageMs === null ? null : performance.now() - stats.ageMs;
       const last = store.value;
       const isNext = last.stats !== null && last.stats.sampledAt !== stats.sampledAt;
-      change({ state: 'live', stats, round: last.round + (isNext ? 1 : 0), sampledMs, detail: null });
+      const round = last.round + (isNext ? 1 : 0);
+      const history = recorded(last.history, stats);
+      change({ state: 'live', stats, round, sampledMs, detail: null, history });
     });
     source.addEventListener('open', () => {
       if (store.value.stats !== null) change({ state: 'live', detail: null });

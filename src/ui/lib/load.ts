@@ -16,15 +16,17 @@ const RETRY_MS = 5000;
 
 /**
  * Reads a path of the API; null: nothing. Reads it again whenever there are new figures, and every five seconds after a
- * failure that may pass. Ends the request when the screen is left.
+ * failure that may pass. Ends the request when the screen is left. `by`: read it again when this changes, not with the
+ * figures.
  */
-export function useLoad<T>(path: string | null): Loaded<T> {
+export function useLoad<T>(path: string | null, by?: unknown): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'> & { readonly path: string | null }>({
     ...{ path, data: undefined, at: undefined, problem: undefined },
   });
   const [round, setRound] = useState(0);
   const reload = useCallback(() => setRound((last) => last + 1), []);
   const { round: sample } = useLive();
+  const trigger = by ?? sample;
   // A new sample or round reads the same path again.
   useEffect(() => {
     if (path === null) return;
@@ -45,7 +47,7 @@ export function useLoad<T>(path: string | null): Loaded<T> {
       controller.abort();
       clearTimeout(retry);
     };
-  }, [path, round, sample]);
+  }, [path, round, trigger]);
   const { path: of, ...loaded } = state;
   return of === path ? { ...loaded, reload } : { data: undefined, at: undefined, problem: undefined, reload };
 }

@@ -1,6 +1,6 @@
 import { send } from './api.ts';
 
-export type Verb = 'cancel' | 'retry' | 'revive' | 'rerun' | 'discard' | 'purge' | 'edit';
+export type Verb = 'cancel' | 'retry' | 'edit' | 'revive' | 'rerun' | 'discard' | 'purge';
 
 /** What a stored operation is about: the parameters of `GET tasks`, or ids, or a group of dead letters. */
 export type OperationFilter = Readonly<Record<string, unknown>>;
@@ -53,7 +53,9 @@ export function isGoingOn({ state }: Operation): boolean {
 
 /** Counts what an operation would do. Throws ApiProblem. */
 export function dryRun(verb: Verb, filter: OperationFilter): Promise<DryRun> {
-  return send('POST', 'operations', { verb, filter, dryRun: true });
+  // An edit has to change something, whatever that is: the same tasks match.
+  const changes = verb === 'edit' ? { priority: 0 } : undefined;
+  return send('POST', 'operations', { verb, filter, changes, dryRun: true });
 }
 
 /** Begins an operation: with `expect` for that number of tasks, and no other. Throws ApiProblem. */

@@ -13,7 +13,7 @@ export interface Task {
   readonly waitsFor: string | null;
   readonly attempts: number;
   readonly maxAttempts: number | null;
-  readonly applies: Readonly<Record<string, Applying>>;
+  readonly applies: Readonly<Record<'maxAttempts' | 'timeoutMs' | 'backoff' | 'retention', Applying>>;
   readonly createdAt: string;
   readonly notBefore: string;
   readonly availableAt: string | null;
@@ -28,6 +28,7 @@ export interface Task {
   readonly reason: string | null;
   readonly progress: { readonly value: number; readonly text: string | null; readonly at: string } | null;
   readonly leaseOwner: string | null;
+  readonly traceparent: string | null;
   readonly again: { readonly id: string; readonly at: string } | null;
 }
 
@@ -38,10 +39,11 @@ export interface Applying {
 }
 
 export interface TaskError {
-  readonly name?: string;
-  readonly message?: string;
-  readonly code?: string;
-  readonly stack?: string;
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string | null;
+  readonly stack?: string | null;
+  readonly cause?: TaskError | null;
 }
 
 /** The answer of `GET tasks/{id}`. */
@@ -56,6 +58,8 @@ export interface Attempt {
   readonly outcome: string;
   readonly at: string;
   readonly ranMs: number | null;
+  readonly worker: string | null;
+  readonly version: string | null;
   readonly retryAt: string | null;
   readonly error: TaskError | null;
   readonly result: unknown;

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Activity } from '../lib/activity.ts';
-import { useApp } from '../lib/app.ts';
+import { useApp, useSeesAll } from '../lib/app.ts';
 import { useKeys } from '../lib/keys.ts';
+import { hrefTo } from '../lib/place.ts';
 import { useStore } from '../lib/store.ts';
 import { visible } from '../lib/text.ts';
 import { Dialog } from './dialog.tsx';
@@ -70,10 +71,13 @@ export function ActivityButton() {
 }
 
 function Line({ of: { text, href, isFailure } }: { readonly of: Activity }) {
+  const isAudit = href === hrefTo('audit');
+  // The audit is about all queues.
+  const isLink = useSeesAll() || !isAudit;
   return (
     <span class={isFailure ? 'fault' : ''}>
       {isFailure && 'Failed: '}
-      {visible(text)} {href !== undefined && <a href={href}>Audit</a>}
+      {visible(text)} {href !== undefined && isLink && <a href={href}>{isAudit ? 'Audit' : 'Open'}</a>}
     </span>
   );
 }

@@ -4,6 +4,8 @@ import { useKeys } from '../lib/keys.ts';
 
 export interface Column<Row> {
   readonly title: string;
+  /** Shown instead of the title, if it is more than text. */
+  readonly heading?: ComponentChildren;
   cell(row: Row): ComponentChildren;
   /** Numbers stand at the end. */
   readonly align?: 'end';
@@ -58,7 +60,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             {selection && <SelectAll rows={rows.map(keyOf)} selection={selection} />}
             {columns.map((column) => (
               <th key={column.title} scope="col" class={classOf(column)}>
-                {column.title}
+                {column.heading ?? column.title}
               </th>
             ))}
           </tr>

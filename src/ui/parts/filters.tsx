@@ -1,4 +1,4 @@
-import { useId } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { useApp, useParams } from '../lib/app.ts';
 import { hrefTo } from '../lib/place.ts';
 import { visible } from '../lib/text.ts';
@@ -21,9 +21,14 @@ export function Filters({ of }: { readonly of: readonly Filter[] }) {
     const given = new FormData(form);
     change(Object.fromEntries(of.map(({ name }) => [name, String(given.get(name) ?? '').trim()])));
   };
+  // Where the window is narrow, the fields are shown on request.
+  const [isOpen, setOpen] = useState(false);
   const isFiltered = of.some(({ name }) => params.has(name));
   return (
-    <search class="filters">
+    <search class={`filters ${isOpen ? '' : 'closed'}`}>
+      <button type="button" class="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        Filters{isFiltered && ' (on)'}
+      </button>
       <form
         // Shows what the URL says after each change of it.
         key={params.toString()}

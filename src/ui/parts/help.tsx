@@ -16,16 +16,18 @@ export function Help() {
       {isOpen && (
         <Dialog title="Keys" onClose={() => setOpen(false)}>
           <dl class="keys">
-            {[...keys.bindings, ...NATIVE].map(({ keys: pressed, text }) => (
-              <div key={pressed}>
-                <dt>
-                  {pressed.split(' ').map((key) => (
-                    <kbd key={key}>{key}</kbd>
-                  ))}
-                </dt>
-                <dd>{text}</dd>
-              </div>
-            ))}
+            {[...new Map([...keys.bindings, ...NATIVE].map((one) => [one.keys, one])).values()].map(
+              ({ keys: pressed, text }) => (
+                <div key={pressed}>
+                  <dt>
+                    {pressed.split(' ').map((key) => (
+                      <kbd key={key}>{key}</kbd>
+                    ))}
+                  </dt>
+                  <dd>{text}</dd>
+                </div>
+              ),
+            )}
           </dl>
           <label class="check">
             <input

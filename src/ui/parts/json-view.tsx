@@ -21,9 +21,36 @@ const OPEN_MEMBERS = 30;
 const MEMBERS_AT_ONCE = 100;
 const CHARACTERS_AT_ONCE = 2000;
 
-function Value({ value, depth }: { readonly value: unknown; readonly depth: number }) {
+interface ValueProps {
+  readonly value: unknown;
+  readonly depth: number;
+  /** The name of the member that has the value. */
+  readonly name?: string;
+}
+
+/** The value, with its name before it. */
+function Value({ value, depth, name }: ValueProps) {
+  if (typeof value === 'object' && value !== null && !(value instanceof ExactNumber))
+    return <Nested value={value} depth={depth} name={name} />;
+  return (
+    <>
+      <MemberName name={name} />
+      <Plain value={value} />
+    </>
+  );
+}
+
+function MemberName({ name }: { readonly name: string | undefined }) {
+  if (name === undefined) return null;
+  return (
+    <>
+      <bdi class="key">{visible(name)}</bdi>:{' '}
+    </>
+  );
+}
+
+function Plain({ value }: { readonly value: unknown }) {
   if (value instanceof ExactNumber) return <span class="number">{value.text}</span>;
-  if (typeof value === 'object' && value !== null) return <Nested value={value} depth={depth} />;
   if (typeof value === 'string') return <Text text={value} />;
   return <span class={typeof value}>{String(value)}</span>;
 }
@@ -43,23 +70,35 @@ function Text({ text }: { readonly text: string }) {
   );
 }
 
-function Nested({ value, depth }: { readonly value: object; readonly depth: number }) {
+interface NestedProps {
+  readonly value: object;
+  readonly depth: number;
+  readonly name: string | undefined;
+}
+
+function Nested({ value, depth, name }: NestedProps) {
   const isList = Array.isArray(value);
   const members = Object.entries(value);
   const [isOpen, setOpen] = useState(depth < OPEN_DEPTH && members.length <= OPEN_MEMBERS);
   const [most, setMost] = useState(MEMBERS_AT_ONCE);
-  if (members.length === 0) return <span>{isList ? '[]' : '{}'}</span>;
+  if (members.length === 0)
+    return (
+      <span>
+        <MemberName name={name} />
+        {isList ? '[]' : '{}'}
+      </span>
+    );
   return (
     <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
+        <MemberName name={name} />
         {isList ? `[${counted(members.length, 'item')}]` : `{${counted(members.length, 'member')}}`}
       </summary>
       {isOpen && (
         <ul>
-          {members.slice(0, most).map(([name, member]) => (
-            <li key={name}>
-              <bdi class="key">{isList ? name : visible(name)}</bdi>:{' '}
-              <Value value={member} depth={depth + 1} />
+          {members.slice(0, most).map(([of, member]) => (
+            <li key={of}>
+              <Value value={member} depth={depth + 1} name={of} />
             </li>
           ))}
           {members.length > most && (

@@ -40,7 +40,7 @@ export function Skeleton() {
 }
 
 /** Says that there is nothing, and which command changes that. */
-export function Empty({ text, command }: { readonly text: string; readonly command?: string }) {
+export function Empty({ text, command }: { readonly text: string; readonly command?: string | undefined }) {
   return (
     <div class="empty">
       <p>{text}</p>

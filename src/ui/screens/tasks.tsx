@@ -1,4 +1,5 @@
-import { useParams } from '../lib/app.ts';
+import { useState } from 'preact/hooks';
+import { useMay, useParams } from '../lib/app.ts';
 import { stringifyJson } from '../lib/json.ts';
 import { useList } from '../lib/list.ts';
 import { hrefTo } from '../lib/place.ts';
@@ -11,6 +12,7 @@ import { Empty } from '../parts/loaded.tsx';
 import { Screen } from '../parts/screen.tsx';
 import { Status } from '../parts/status.tsx';
 import { Name, Time } from '../parts/text.tsx';
+import { BulkActions, NONE, type Picked } from './tasks/bulk-actions.tsx';
 
 const FILTERS: readonly Filter[] = [
   { name: 'queue', label: 'Queue' },
@@ -30,25 +32,43 @@ const COLUMNS: readonly Column<Task>[] = [
   { title: 'Failed', align: 'end', isWide: true, cell: ({ attempts }) => attempts },
   { title: 'Created', isWide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
   { title: 'Changed', isWide: true, cell: ({ updatedAt }) => <Time at={updatedAt} /> },
-  {
-    title: 'Payload',
-    isWide: true,
-    cell: ({ payload }) => <span class="mono payload">{visible(stringifyJson(payload).slice(0, 120))}</span>,
-  },
+  { title: 'Payload or error', isWide: true, cell: (task) => <Excerpt of={task} /> },
 ];
+
+/** As much of a payload or an error as one line has. */
+const EXCERPT = 160;
+
+function Excerpt({ of: { error, status, payload } }: { readonly of: Task }) {
+  const isDead = status === 'dead' && error !== null;
+  const text = isDead ? `${error.name}: ${error.message}` : stringifyJson(payload);
+  return <bdi class={`excerpt ${isDead ? 'fault' : 'mono'}`}>{visible(text.slice(0, EXCERPT))}</bdi>;
+}
 
 const keyOf = ({ id }: Task) => id;
 
-/** The tasks of a filter. */
+/** The tasks of a filter, and what can be done with those that are selected. */
 export function TasksScreen() {
   const [params] = useParams();
-  const list = useList<Task>({
-    path: params.size === 0 ? 'tasks' : `tasks?${params}`,
-    member: 'tasks',
-    keyOf,
-  });
+  const path = params.size === 0 ? 'tasks' : `tasks?${params}`;
+  const list = useList<Task>({ path, member: 'tasks', keyOf });
+  const mayAct = useMay('operator');
+  const mayEnqueue = useMay('producer');
+  const [picked, pick] = usePicked(path);
+  const selection = {
+    keys: picked.keys,
+    change: (keys: ReadonlySet<string>) => pick({ keys, isAll: false }),
+  };
   return (
-    <Screen title="Tasks">
+    <Screen
+      title="Tasks"
+      actions={
+        mayEnqueue && (
+          <a class="button" href={hrefTo('enqueue')}>
+            Enqueue a task
+          </a>
+        )
+      }
+    >
       <Filters of={FILTERS} />
       <ListView
         list={list}
@@ -56,10 +76,32 @@ export function TasksScreen() {
         columns={COLUMNS}
         keyOf={keyOf}
         hrefOf={({ id }) => hrefTo('task', [id])}
+        selection={mayAct ? selection : undefined}
         empty={
-          <Empty text="No task matches." command={`taskq enqueue hello '{"name":"Ann"}' --allow-unknown`} />
+          params.size === 0 ? (
+            <Empty text="There is no task." command={`taskq enqueue greet '{"name":"Ann"}'`} />
+          ) : (
+            <Empty text="No task matches the filter." />
+          )
         }
       />
+      {mayAct && (
+        <BulkActions
+          tasks={list.data ?? []}
+          isMore={list.more !== undefined}
+          {...{ params, selection, picked, pick }}
+          onDone={() => {
+            pick(NONE);
+            list.reload();
+          }}
+        />
+      )}
     </Screen>
   );
+}
+
+/** What is selected; another filter selects nothing. */
+function usePicked(path: string): readonly [Picked, (picked: Picked) => void] {
+  const [state, setState] = useState({ path, picked: NONE });
+  return [state.path === path ? state.picked : NONE, (picked) => setState({ path, picked })];
 }

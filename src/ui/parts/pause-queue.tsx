@@ -1,0 +1,109 @@
+import { useState } from 'preact/hooks';
+import { useAct } from '../lib/act.ts';
+import { note } from '../lib/activity.ts';
+import { segment, send } from '../lib/api.ts';
+import { useApp } from '../lib/app.ts';
+import { OTHER_QUEUES } from '../lib/figures.ts';
+import { hrefTo } from '../lib/place.ts';
+import { visible } from '../lib/text.ts';
+import { Confirm } from './confirm.tsx';
+import { Field, textOf } from './fields.tsx';
+import { Status } from './status.tsx';
+
+/** What `GET queues` says of the pause of a queue. */
+export interface QueuePause {
+  readonly name: string;
+  readonly pausedAt: string | null;
+  readonly pausedUntil: string | null;
+  readonly pausedBy: string | null;
+  readonly pauseReason: string | null;
+}
+
+interface PauseButtonProps {
+  readonly queue: string;
+  /** Undefined: nothing is known of it. */
+  readonly pause: QueuePause | undefined;
+  readonly mayPause: boolean;
+  onDone(): void;
+}
+
+/** Whether a queue is paused, and the button that changes it. */
+export function PauseButton({ queue, pause, mayPause, onDone }: PauseButtonProps) {
+  const act = useAct();
+  const [isOpen, setOpen] = useState(false);
+  const isPaused = pause != null && pause.pausedAt !== null;
+  const shown = visible(queue);
+  const resume = async () => {
+    if (await act(`Resumed queue ${shown}`, () => send('POST', `queues/${segment(queue)}/resume`))) onDone();
+  };
+  if (queue === OTHER_QUEUES) return null;
+  return (
+    <span class="pause">
+      {isPaused && (
+        <span title={whyPaused(pause)}>
+          <Status name="paused" />
+        </span>
+      )}
+      {mayPause && (
+        <button
+          type="button"
+          class="small"
+          aria-label={`${isPaused ? 'Resume' : 'Pause'} ${shown}`}
+          onClick={() => (isPaused ? void resume() : setOpen(true))}
+        >
+          {isPaused ? 'Resume' : 'Pause'}
+        </button>
+      )}
+      {isOpen && <PauseDialog queue={queue} onDone={onDone} onClose={() => setOpen(false)} />}
+    </span>
+  );
+}
+
+function whyPaused({ pausedAt, pausedUntil, pausedBy, pauseReason }: QueuePause): string {
+  return [
+    `since ${pausedAt}`,
+    pausedUntil !== null && `until ${pausedUntil}`,
+    pausedBy !== null && `by ${visible(pausedBy)}`,
+    pauseReason !== null && visible(pauseReason),
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+interface PauseDialogProps {
+  readonly queue: string;
+  onDone(): void;
+  onClose(): void;
+}
+
+function PauseDialog({ queue, onDone, onClose }: PauseDialogProps) {
+  const { activity } = useApp();
+  const shown = visible(queue);
+  const run = async (form: FormData) => {
+    const [reason, forLong] = [textOf(form, 'reason'), textOf(form, 'for')];
+    await send('POST', `queues/${segment(queue)}/pause`, { reason, for: forLong });
+    note(activity, { text: `Paused queue ${shown}`, href: hrefTo('audit') });
+    onDone();
+  };
+  return (
+    <Confirm title={`Pause queue ${shown}`} verb="Pause" run={run} onClose={onClose}>
+      {(problem) => (
+        <>
+          <p>No more of its tasks start. Those that run continue.</p>
+          <Field label="Reason" name="reason" problem={problem} />
+          <Field
+            label="For"
+            name="for"
+            problem={problem}
+            placeholder="until it is resumed"
+            hint={
+              <>
+                Such as <code>30m</code>
+              </>
+            }
+          />
+        </>
+      )}
+    </Confirm>
+  );
+}
