@@ -49,8 +49,9 @@ test('whoever comes after all others have gone gets the figures, too', async () 
   const server = open();
   const first = await listenTo(server);
   await first.next();
+  // While the server waits for its next look, a second later; then it sees that none listens.
+  await sleep(0);
   await first.leave();
-  // Until the server has seen that none listens, a second after its last look.
   await sleep(1500);
   const second = await listenTo(server);
   expect((await second.next())!.event).toBe('stats');
