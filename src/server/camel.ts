@@ -7,3 +7,8 @@ export function camel(row: object): Record<string, unknown> {
     ]),
   );
 }
+
+/** The same for a row with settings and where each of them is from. */
+export function camelWithSources(row: { readonly sources: object }): Record<string, unknown> {
+  return { ...camel(row), sources: camel(row.sources) };
+}

@@ -82,7 +82,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       maxRunning: WHOLE_OR_NULL,
     },
     ...{ rate: TEXT_OR_NULL, burst: WHOLE_OR_NULL, groupLimit: WHOLE_OR_NULL, mayEnqueue: TEXTS_OR_NULL },
-    ...{ waiting: WHOLE, atLeast: FLAG },
+    ...{ sources: MEMBERS, waiting: WHOLE, atLeast: FLAG },
   }),
   Group: record({
     ...{
@@ -104,7 +104,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       firstSeenAt: TIME,
       lastSeenAt: TIME_OR_NULL,
     },
-    ...{ workers: listOf(TEXT), waiting: WHOLE, atLeast: FLAG },
+    ...{ workers: listOf(TEXT), sources: MEMBERS, waiting: WHOLE, atLeast: FLAG },
   }),
   Worker: record({
     ...{ id: TEXT, name: TEXT, givenName: TEXT_OR_NULL, host: TEXT, pid: WHOLE, version: TEXT_OR_NULL },

@@ -44,7 +44,7 @@ const TASK: TaskRow = {
 const QUEUE: ListedQueue = {
   ...{ name: LONG, paused_at: AT, paused_until: null, paused_by: LONG, pause_reason: LONG, max_attempts: 20 },
   ...{ timeout_ms: 1000, expires_ms: 1000, backoff: { kind: 'fixed', base_ms: 1 }, retention: '365d' },
-  ...{ errors_retention: '365d', dead_retention: '365d', waiting: 1_000_000, at_least: true },
+  ...{ errors_retention: '365d', dead_retention: '365d', waiting: 1_000_000, at_least: true, sources: {} },
   ...{
     group_limit: 100,
     group_rate: '1000/1s',
@@ -75,7 +75,14 @@ const TYPE: ListedType = {
     on_complete: { type: LONG },
     on_dead: { type: LONG },
   },
-  ...{ first_seen_at: AT, last_seen_at: AT, workers: [LONG], waiting: 1_000_000, at_least: true },
+  ...{
+    first_seen_at: AT,
+    last_seen_at: AT,
+    workers: [LONG],
+    waiting: 1_000_000,
+    at_least: true,
+    sources: {},
+  },
 };
 const WORKER: ListedWorker = {
   ...{

@@ -162,7 +162,7 @@ describe('the list', () => {
   test('says "at least" where there is no time to count', async () => {
     await enqueueSome(queue.admin, 2);
     const noTime = `select waiting::int, extra from taskq.list_queues('{"count_ms": 0}')`;
-    expect(await queue.admin.rows(noTime)).toEqual([{ waiting: 0, extra: { at_least: true } }]);
+    expect(await queue.admin.rows(noTime)).toEqual([{ waiting: 0, extra: { at_least: true, sources: {} } }]);
   });
 
   test('knows no pause that is over', async () => {

@@ -90,6 +90,7 @@ const PURE = [
   'revived_task',
   'settings_of',
   'slot_holders',
+  'sourced_settings',
   'standing_breakers',
   'standing_limits',
   'starts_left',

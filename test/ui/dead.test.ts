@@ -170,16 +170,30 @@ test('a selected letter is revived with another payload', async () => {
   expect(await site.database.admin.value(stored, id)).toBe('{"card": 9007199254740993}');
 });
 
-test('selected letters are discarded by their ids', async () => {
+test('selected letters are discarded, and no other', async () => {
   const ids = await letters({ card: 1 }, { card: 2 }, { card: 3 });
-  const begun = operations(2);
   const { page } = await site.open('#/dead/0123456789');
   for (const id of ids.slice(0, 2)) await page.getByRole('checkbox', { name: `Select ${id}` }).check();
   await page.getByRole('button', { name: 'Discard…', exact: true }).click();
   await page.getByRole('dialog').getByText('2 tasks').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
-  await page.getByText('operation 7').waitFor();
-  expect(begun).toMatchObject([{ verb: 'discard', filter: { ids: ids.slice(0, 2) }, expect: 2 }]);
+  const left = 'select array_agg(id::text) from taskq.dead_tasks';
+  await expect.poll(() => site.database.admin.value(left), { timeout: 30_000 }).toEqual([ids[2]]);
+});
+
+test('all letters of a group are revived with a change of their payloads', async () => {
+  await letters({ card: 1, tries: 9 }, { card: 2 });
+  const { page } = await site.open('#/dead/0123456789');
+  await page.getByRole('heading', { name: 'TypeError' }).waitFor();
+  await page.keyboard.press('v');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('2 tasks').waitFor();
+  await dialog.getByLabel('Change of each payload').fill('{"tries": null, "n": 9007199254740993}');
+  await dialog.getByRole('button', { name: 'Revive' }).click();
+  const payloads = 'select array_agg(payload::text order by id) from taskq.tasks';
+  await expect
+    .poll(() => site.database.admin.value(payloads), { timeout: 30_000 })
+    .toEqual(['{"n": 9007199254740993, "card": 1}', '{"n": 9007199254740993, "card": 2}']);
 });
 
 test('whoever may only read has nothing to press', async () => {

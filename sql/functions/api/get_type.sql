@@ -7,13 +7,7 @@ returns jsonb
 language sql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
-  select coalesce((
-    select jsonb_object_agg(s.name, jsonb_build_object(
-      'value', s.value, 'from', case when y.operator ? s.name then 'operator' else 'worker' end,
-      'worker', case when not y.operator ? s.name then y.registered_by end
-    ))
-    from jsonb_each(y.registered || y.operator) as s (name, value)
-  ), '{}')
+  select taskq.sourced_settings(y.registered, y.registered_by, y.operator)
   from taskq.task_types y
   where y.name = _type
 $$;

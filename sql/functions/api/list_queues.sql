@@ -1,7 +1,8 @@
 -- Lists the queues that have a live task, a setting or a pause, in order, with their own settings (null: the setting of
 -- the task's type or of the database applies), their pause (null: over, or none) and their number of waiting tasks. No
 -- index has that number: it counts for options.count_ms milliseconds (500), and `at_least` in extra is true if that was
--- not enough. options: name, for this queue alone.
+-- not enough. Also in extra, sources: its settings with where each is from, as taskq.get_type returns those of a type.
+-- options: name, for this queue alone.
 -- Granted to: reader, operator.
 create or replace function taskq.list_queues(options jsonb default '{}')
 returns table (
@@ -36,7 +37,10 @@ begin
     q.group_order, q.group_on_dead, q.group_by,
     q.max_running, q.rate, l.burst, q.may_enqueue, q.max_losses, q.on_failure, q.record_leases, q.record_events,
     coalesce(c.waiting, 0),
-    jsonb_build_object('at_least', not tally.is_all)
+    jsonb_build_object(
+      'at_least', not tally.is_all,
+      'sources', taskq.sourced_settings(q.registered, q.registered_by, q.operator)
+    )
   from (
     select s.name from taskq.queues s
     where options ? 'name' or s.paused_until > ts or (s.paused_at is not null and s.paused_until is null)

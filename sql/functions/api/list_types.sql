@@ -2,7 +2,8 @@
 -- tasks. No index has that number: it counts for options.count_ms milliseconds (500), and `at_least` in extra is true
 -- if that was not enough; queue, priority, expires_ms, on_complete and on_dead in extra apply to tasks without their
 -- own. extra also has keep_log (of which attempts the log is kept; null: failed), on_failure (null: that of the queue),
--- the breaker and, if it is open, since when, from when on a task may be its probe (null: none may), or which one is.
+-- the breaker and, if it is open, since when, from when on a task may be its probe (null: none may), or which one is;
+-- and sources, its settings with where each is from, as taskq.get_type returns them.
 -- Granted to: reader, operator.
 create or replace function taskq.list_types(options jsonb default '{}')
 returns table (
@@ -37,7 +38,8 @@ begin
       'at_least', not tally.is_all, 'queue', y.queue, 'priority', y.priority, 'expires_ms', y.expires_ms,
       'breaker', y.breaker, 'breaker_opened_at', o.opened_at, 'breaker_probe_at', nullif(o.probe_at, 'infinity'),
       'breaker_probe_id', o.probe_id::text, 'keep_log', y.keep_log, 'on_failure', y.on_failure,
-      'on_complete', y.on_complete, 'on_dead', y.on_dead
+      'on_complete', y.on_complete, 'on_dead', y.on_dead,
+      'sources', taskq.sourced_settings(y.registered, y.registered_by, y.operator)
     )
   from taskq.task_types y
   left join counted c on c.type = y.name

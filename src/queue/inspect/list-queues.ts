@@ -1,4 +1,5 @@
 import type { Queryable } from '../../lib/database.ts';
+import type { SetSetting } from './get-type.ts';
 
 /** A queue with its settings; null: the type's or the database's setting applies. Times are ISO 8601. */
 export interface ListedQueue {
@@ -32,6 +33,8 @@ export interface ListedQueue {
   readonly on_failure: string | null;
   readonly record_leases: boolean | null;
   readonly record_events: boolean | null;
+  /** What is set, with its source, by column. */
+  readonly sources: Readonly<Record<string, SetSetting>>;
   readonly waiting: number;
   /** True: the count ran out of time, so `waiting` is a lower bound. */
   readonly at_least: boolean;

@@ -1,5 +1,6 @@
 import type { Callback } from '../../domain/callback.ts';
 import type { Queryable } from '../../lib/database.ts';
+import type { SetSetting } from './get-type.ts';
 
 /** A known type with the settings for its tasks; null: not set. Times are ISO 8601. */
 export interface ListedType {
@@ -32,6 +33,8 @@ export interface ListedType {
   readonly last_seen_at: string | null;
   /** The live workers that handle it. */
   readonly workers: readonly string[];
+  /** What is set, with its source, by column. */
+  readonly sources: Readonly<Record<string, SetSetting>>;
   readonly waiting: number;
   /** True: the count ran out of time, so `waiting` is a lower bound. */
   readonly at_least: boolean;

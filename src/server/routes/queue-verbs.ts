@@ -7,7 +7,7 @@ import { pauseGroup, resumeGroup, setGroup } from '../../queue/operate/groups.ts
 import { pauseQueue, resumeQueue } from '../../queue/operate/pause-queue.ts';
 import { setQueue } from '../../queue/operate/set-queue.ts';
 import { answers200 } from '../answers.ts';
-import { camel } from '../camel.ts';
+import { camelWithSources } from '../camel.ts';
 import { type Call, ok, type Route } from '../route.ts';
 import { DURATION, FLAG, input, MEMBERS, record, ref, TEXT } from '../schema.ts';
 import { queueOf, shownQueue } from './queues.ts';
@@ -23,7 +23,7 @@ const set: Route = {
   async handle(call) {
     const { db, body, by } = call;
     await setQueue(db, queueOf(call), changesIn(QUEUE_SETTINGS, body), { by });
-    return ok(camel(await shownQueue(call)));
+    return ok(camelWithSources(await shownQueue(call)));
   },
 };
 
@@ -39,7 +39,7 @@ const pause: Route = {
     const { db, body, by } = call;
     const forMs = body.for === undefined ? null : toPositiveMs(body.for, 'for');
     await pauseQueue(db, queueOf(call), { forMs, reason: reasonOf(call), by });
-    return ok(camel(await shownQueue(call)));
+    return ok(camelWithSources(await shownQueue(call)));
   },
 };
 

@@ -3,7 +3,7 @@ import { listGroups } from '../../queue/inspect/list-groups.ts';
 import { type ListedQueue, listQueues } from '../../queue/inspect/list-queues.ts';
 import { AFTER, answers200, LIMIT, limitOf } from '../answers.ts';
 import { type Caller, maySee } from '../caller.ts';
-import { camel } from '../camel.ts';
+import { camel, camelWithSources } from '../camel.ts';
 import { notFound, Problem } from '../problem.ts';
 import { type Call, ok, type Route } from '../route.ts';
 import { listOf, record, ref } from '../schema.ts';
@@ -17,7 +17,7 @@ const list: Route = {
   answers: answers200('The queues', record({ queues: listOf(ref('Queue')) })),
   async handle({ db, caller }) {
     const queues = await listQueues(db);
-    return ok({ queues: queues.filter(({ name }) => maySee(caller, name)).map(camel) });
+    return ok({ queues: queues.filter(({ name }) => maySee(caller, name)).map(camelWithSources) });
   },
 };
 
@@ -28,7 +28,7 @@ const show: Route = {
   summary: 'Show a queue: its settings, its pause, and how many tasks wait.',
   answers: answers200('The queue', ref('Queue')),
   async handle(call) {
-    return ok(camel(await shownQueue(call)));
+    return ok(camelWithSources(await shownQueue(call)));
   },
 };
 

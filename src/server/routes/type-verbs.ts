@@ -5,7 +5,7 @@ import { removeType } from '../../queue/operate/remove-type.ts';
 import { resumeType } from '../../queue/operate/resume-type.ts';
 import { setType } from '../../queue/operate/set-type.ts';
 import { answers200, wrongState } from '../answers.ts';
-import { camel } from '../camel.ts';
+import { camelWithSources } from '../camel.ts';
 import { notFound } from '../problem.ts';
 import { type Call, ok, type Route } from '../route.ts';
 import { FLAG, input, record, ref, TEXT } from '../schema.ts';
@@ -25,7 +25,7 @@ const add: Route = {
   },
   async handle(call) {
     const [added] = await addTypes(call.db, [typeOf(call)], { by: call.by });
-    return { status: added!.added ? 201 : 200, body: camel(await shownType(call)) };
+    return { status: added!.added ? 201 : 200, body: camelWithSources(await shownType(call)) };
   },
 };
 
@@ -40,7 +40,7 @@ const set: Route = {
   answers: answers200('The type', ref('Type')),
   async handle(call) {
     await setType(call.db, typeOf(call), changesIn(TYPE_SETTINGS, call.body), { by: call.by });
-    return ok(camel(await shownType(call)));
+    return ok(camelWithSources(await shownType(call)));
   },
 };
 

@@ -2,7 +2,7 @@ import { checkedName } from '../../domain/names.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { type ListedType, listTypes } from '../../queue/inspect/list-types.ts';
 import { answers200 } from '../answers.ts';
-import { camel } from '../camel.ts';
+import { camelWithSources } from '../camel.ts';
 import { Problem } from '../problem.ts';
 import { type Call, ok, type Route } from '../route.ts';
 import { listOf, record, ref } from '../schema.ts';
@@ -15,7 +15,7 @@ const list: Route = {
   summary: 'List the known types.',
   answers: answers200('The types', record({ types: listOf(ref('Type')) })),
   async handle({ db }) {
-    return ok({ types: (await listTypes(db)).map(camel) });
+    return ok({ types: (await listTypes(db)).map(camelWithSources) });
   },
 };
 
@@ -27,7 +27,7 @@ const show: Route = {
   summary: 'Show a type: its settings, its breaker, and the workers that handle it.',
   answers: answers200('The type', ref('Type')),
   async handle(call) {
-    return ok(camel(await shownType(call)));
+    return ok(camelWithSources(await shownType(call)));
   },
 };
 

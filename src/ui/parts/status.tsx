@@ -22,6 +22,10 @@ const SHAPES: Readonly<Record<string, readonly [tone: string, shape: ComponentCh
   open: ['wait', <circle cx="8" cy="8" r="5" />],
   stuck: ['warn', <path d="M3 8h10M8 3v10" />],
   canary: ['warn', <path d="M8 3 2.5 13h11z" />],
+  closed: ['good', <path d="M2 8h12" />],
+  'breaker open': ['bad', <path d="M2 8h4l6-4.5M12 8h2" />],
+  unhandled: ['warn', <path d="M8 3 2.5 13h11zM8 7v3" />],
+  unknown: ['warn', <path d="M6 6a2 2 0 1 1 2.5 2L8 9m0 3.2v.1" />],
   failing: ['bad', <path d="M8 3v6m0 3.2v.1" />],
 };
 

@@ -1,10 +1,33 @@
 import { useState } from 'preact/hooks';
 import { useNow } from '../lib/app.ts';
-import { duration, relative, visible } from '../lib/text.ts';
+import { count, duration, relative, visible } from '../lib/text.ts';
 
 /** Text that someone else has written: it stands alone, whatever its direction, and nothing in it is hidden. */
 export function Name({ text }: { readonly text: string }) {
   return <bdi class="name">{text === '' ? <span class="muted">(empty)</span> : visible(text)}</bdi>;
+}
+
+/** A count, or that it is not known. */
+export function Count({ of }: { readonly of: number | undefined }) {
+  return of === undefined ? <span class="muted">–</span> : count(of);
+}
+
+const MOST_NAMES = 3;
+
+/** The first of some names, and how many more there are. */
+export function Names({ of, none = '–' }: { readonly of: readonly string[] | null; readonly none?: string }) {
+  if (of === null || of.length === 0) return <span class="muted">{none}</span>;
+  return (
+    <>
+      {of.slice(0, MOST_NAMES).map((name, place) => (
+        <>
+          {place > 0 && ', '}
+          <Name text={name} />
+        </>
+      ))}
+      {of.length > MOST_NAMES && ` and ${of.length - MOST_NAMES} more`}
+    </>
+  );
 }
 
 /** A time as seen from now, with the exact time for those who point at it. */
