@@ -32,7 +32,7 @@ async function letters(...payloads: readonly object[]): Promise<readonly string[
     const id = await admin.value<string>(text, JSON.stringify(payload));
     await admin.value("select taskq.add_dead($1, 'attempts_spent')", id);
     await admin.rows(
-      `update taskq.dead_tasks set fingerprint = '0123456789', attempts = 3, error = $2,
+      `update taskq.dead_tasks set fingerprint = '0123456789', by_hand = false, attempts = 3, error = $2,
          died_at = clock_timestamp() - make_interval(mins => $3)
        where id = $1`,
       ...[id, JSON.stringify(ERROR), payloads.length - place],
