@@ -4,7 +4,7 @@ import { depthsBy } from '../../../src/ui/lib/depth.ts';
 const PAIR = { created: 0, revived: 0, ended: {}, attempts: {} };
 
 const STATS = {
-  ...{ sampledAt: '2026-01-01T00:00:00Z', ageMs: 0, boundsMs: [] },
+  ...{ sampledAt: '2026-01-01T00:00:00Z', ageMs: 0, boundsMs: [], workers: null, unhandledTypes: [] },
   pairs: [
     {
       ...{ ...PAIR, queue: 'mail', type: 'send', due: 2, oldestAt: '2026-01-01T00:00:02Z' },
