@@ -221,7 +221,7 @@ const STATEMENTS: readonly (readonly [name: string, run: (world: World) => Promi
       const [delayed] = await enqueueSome(session, 1, { delay_ms: 60_000 });
       const filter = JSON.stringify({ ids: [delayed] });
       const id = await session.value("select id from taskq.start_operation('cancel', $1)", filter);
-      await session.rows('select taskq.advance_operations()');
+      await session.rows('select taskq.advance_operations(10)');
       const state = await session.value('select state from taskq.operations where id = $1', id);
       expect(state).toBe('completed');
     },
