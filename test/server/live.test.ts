@@ -67,7 +67,8 @@ test('fifty listeners cost at most a statement a second', async () => {
     },
   };
   try {
-    const server = open({ pool: counting, databaseUrl: undefined } as object);
+    // One that takes writes looks for operations, too.
+    const server = open({ pool: counting, databaseUrl: undefined, write: false } as object);
     await sampled();
     const began = performance.now();
     const streams = await Promise.all(Array.from({ length: 50 }, () => listenTo(server)));
