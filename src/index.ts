@@ -38,7 +38,12 @@ export type {
 } from './domain/handler-map.ts';
 export type { KeepLog } from './domain/keep-log.ts';
 export type { OnFailure } from './domain/on-failure.ts';
-export type { OperationLimits, OperationState, OperationVerb } from './domain/operation.ts';
+export type {
+  OperationFailure,
+  OperationLimits,
+  OperationState,
+  OperationVerb,
+} from './domain/operation.ts';
 export type { Retention } from './domain/retention.ts';
 export type {
   Overlap,

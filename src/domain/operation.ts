@@ -14,6 +14,15 @@ export type OperationVerb = (typeof OPERATION_VERBS)[number];
 export const OPERATION_STATES = ['running', 'canary', 'completed', 'stopped', 'failed'] as const;
 export type OperationState = (typeof OPERATION_STATES)[number];
 
+/** A task on which an operation could not act. */
+export interface OperationFailure {
+  readonly id: string;
+  /** `key_held`: another task has its key. `locked`: for a minute, by another transaction. */
+  readonly answer: 'key_held' | 'refused' | 'locked';
+  /** Null: the answer says all. */
+  readonly error: string | null;
+}
+
 /** Returns the state of this name. Throws TaskqError `bad_option`. */
 export function checkedOperationState(text: string, what = 'state'): OperationState {
   const known = OPERATION_STATES.find((state) => state === text);

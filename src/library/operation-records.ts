@@ -1,5 +1,5 @@
-import type { OperationState, OperationVerb } from '../domain/operation.ts';
-import type { ListedOperation, OperationFailure } from '../queue/inspect/list-operations.ts';
+import type { OperationFailure, OperationState, OperationVerb } from '../domain/operation.ts';
+import type { ListedOperation } from '../queue/inspect/list-operations.ts';
 import { timeOf } from './time-of.ts';
 
 /** A verb on many tasks, which the database keeps and workers go on with. */

@@ -347,7 +347,7 @@ describe('a type that names what follows the end of its tasks', () => {
   const next = (type: string) => ({ on_complete: { type } });
   /** What a worker with these handlers is told at its start, with its id. */
   const register = (types: object) =>
-    queue.admin.value<{ worker_id: number }>(
+    queue.admin.value<{ worker_id: number; installation: string }>(
       "select coalesce(extra, '{}') || jsonb_build_object('worker_id', worker_id) from taskq.register_worker($1)",
       JSON.stringify({ host: 'h', pid: 1, unique_part: 'b', lease_ms: 30_000, concurrency: 1, types }),
     );
@@ -440,7 +440,7 @@ describe('a type that names what follows the end of its tasks', () => {
     await other.rows('begin');
     await other.rows('select taskq.set_type($1, $2)', 'work', JSON.stringify(next('report')));
     const types = { report: next('work'), alarm: { max_attempts: 7 } };
-    const { worker_id, ...extra } = await register(types);
+    const { worker_id, installation, ...extra } = await register(types);
     expect(extra).toEqual({ types_left: true });
     const settings = () =>
       queue.admin.rows(

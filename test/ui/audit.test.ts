@@ -54,6 +54,8 @@ test('filters are kept in the URL', async () => {
   await page.getByText('ann@laptop').waitFor();
   expect(await page.getByText('bob').count()).toBe(0);
   await expectUsable(opened);
+  // On a narrow window, the fields are shown on request.
+  await page.getByRole('button', { name: 'Filters (on)' }).click();
   await page.getByLabel('Verb').fill('set schedule');
   await page.getByLabel('Since').fill('2h');
   await page.getByLabel('Task', { exact: true }).fill('12');

@@ -33,7 +33,7 @@ test('the figures of a span and a queue are charts and tables', async () => {
   const asked = answerSeries();
   const opened = await site.open('#/charts?span=6h&queue=mail&type=a%2Fb');
   const { page } = opened;
-  await page.locator('.chart canvas').nth(3).waitFor();
+  await page.locator('.chart .plot svg').nth(3).waitFor();
   expect(asked[0]).toBe('?span=6h&queue=mail&type=a%2Fb');
   await expectUsable(opened);
   for (const [title, rows] of [
@@ -55,7 +55,7 @@ test('the figures of a span and a queue are charts and tables', async () => {
 test('a range that is drawn over a chart, or typed, leads to the tasks that ended in it', async () => {
   answerSeries();
   const { page } = await site.open('#/charts?queue=mail');
-  const over = page.locator('.chart .u-over').first();
+  const over = page.locator('.chart .plot svg').first();
   await over.scrollIntoViewIfNeeded();
   const box = (await over.boundingBox())!;
   await page.mouse.move(box.x + box.width * 0.25, box.y + 20);
@@ -74,12 +74,12 @@ test('a range that is drawn over a chart, or typed, leads to the tasks that ende
   await page.getByLabel('Ended until').press('Enter');
   await page.waitForURL(/since=2030-01-31T08%3A00%3A00.000Z&before=2030-01-31T09%3A03%3A00.000Z/);
   // The list takes these parameters.
-  await page.getByText('No task matches.').waitFor();
+  await page.getByText('No task matches the filter.').waitFor();
 });
 
 test('without anything to show, and on a narrow window, it says so', async () => {
   const opened = await site.open('#/charts', { role: 'viewer', width: 360 });
-  await opened.page.locator('.chart canvas').nth(3).waitFor();
+  await opened.page.locator('.chart .plot svg').nth(3).waitFor();
   await expectUsable(opened);
   expect(opened.faults()).toEqual([]);
   await expectKept(site, opened, opened.page.getByText('Nothing happened in this time.'));

@@ -23,7 +23,7 @@ declare
   ts constant timestamptz := clock_timestamp();
   until_ts constant timestamptz := least(_until, ts);
   patterns constant text[] := taskq.queue_patterns(_queues);
-  origin constant timestamptz := '2000-01-01 00:00:00+00';
+  origin constant timestamptz := timestamptz '2000-01-01 00:00:00+00';
   -- How far back it looks.
   back constant interval := ts - until_ts + interval '1 ms' * _since_ms;
   of_span text;

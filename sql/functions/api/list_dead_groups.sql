@@ -34,7 +34,7 @@ declare
     end
   );
   -- A page may begin after a group that has gone.
-  after_count bigint := split_part(options ->> 'after', '-', 1);
+  after_count bigint := split_part(options ->> 'after', '-', 1)::bigint;
   after_fingerprint text := split_part(options ->> 'after', '-', 2);
   has_trend boolean := coalesce((options ->> 'trend')::boolean, false);
 begin

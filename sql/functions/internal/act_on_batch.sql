@@ -13,7 +13,7 @@ declare
   batch bigint[];
   busy bigint[];
   matching bigint[];
-  answers jsonb := '[]';
+  answers jsonb := jsonb '[]';
   settled record;
 begin
   -- Those that others had locked come last, or when there are many of them.

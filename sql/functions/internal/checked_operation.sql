@@ -5,12 +5,12 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
-  of_any constant text[] := '{by,reason,rate,dry_run,expect}';
+  of_any constant text[] := array['by', 'reason', 'rate', 'dry_run', 'expect'];
   of_verb constant text[] := case _verb
-    when 'revive' then '{payload,patch,delay_ms,max_attempts,canary,stop_at}'
-    when 'rerun' then '{payload,delay_ms}'
-    when 'edit' then '{changes}'
-    else '{}'
+    when 'revive' then array['payload', 'patch', 'delay_ms', 'max_attempts', 'canary', 'stop_at']
+    when 'rerun' then array['payload', 'delay_ms']
+    when 'edit' then array['changes']
+    else array[]::text[]
   end;
   fault text;
 begin

@@ -30,6 +30,6 @@ begin
       where t.id = any (_ids) and (_verb = 'cancel' or t.lease_owner is null) and t.id <> all (locked)
     );
   end if;
-  return '{}';
+  return array[]::bigint[];
 end
 $$;

@@ -1,4 +1,4 @@
-import type { OperationState, OperationVerb } from '../../domain/operation.ts';
+import type { OperationFailure, OperationState, OperationVerb } from '../../domain/operation.ts';
 import type { Queryable } from '../../lib/database.ts';
 
 /** A verb on many tasks, as `taskq.list_operations` returns it. Times are ISO 8601. */
@@ -35,13 +35,6 @@ export interface ListedOperation {
   readonly trouble: string | null;
   /** The first hundred that failed. */
   readonly failures: readonly OperationFailure[];
-}
-
-export interface OperationFailure {
-  readonly id: string;
-  /** `key_held`: another task has its key. `locked`: for a minute, by another transaction. */
-  readonly answer: 'key_held' | 'refused' | 'locked';
-  readonly error: string | null;
 }
 
 export interface ListOperationsOptions {
