@@ -12,7 +12,7 @@ import { type Databases, openDatabases } from './open-databases.ts';
 import { badRequest, notFound, Problem, problemOf } from './problem.ts';
 import { refuseForeign, refuseHost } from './refuse-foreign.ts';
 import { RequestCounts } from './request-counts.ts';
-import type { Call, Route } from './route.ts';
+import type { Call, QueryParameter, Route } from './route.ts';
 import { ROUTES } from './route-table.ts';
 import type { ServerOptions, TaskqServer } from './server-options.ts';
 import { asksToSignIn, isSecure, signInPage } from './sign-in.ts';
@@ -201,12 +201,19 @@ function isEncoded(path: string): boolean {
   }
 }
 
+function parameterOf(query: NonNullable<Route['query']>, name: string): QueryParameter | undefined {
+  if (Object.hasOwn(query, name)) return query[name];
+  const [, prefix = ''] = /^([^.]+)\../.exec(name) ?? [];
+  return Object.hasOwn(query, prefix) && query[prefix]!.isPrefix ? query[prefix] : undefined;
+}
+
 function parametersOf({ query = {} }: Route, given: URLSearchParams): Pick<Call, 'query' | 'lists'> {
   const values: Record<string, string> = {};
   const lists: Record<string, string[]> = {};
   for (const [name, value] of given) {
-    const parameter = Object.hasOwn(query, name) ? query[name]! : undefined;
+    const parameter = parameterOf(query, name);
     const refuse = (detail: string) => badRequest('bad_option', [{ pointer: name, detail }]);
+    if (query[name]?.isPrefix) throw refuse(`expected a path after it, as in ${name}.order.id=42`);
     if (parameter === undefined) {
       const detail = `unknown parameter ${JSON.stringify(name)}`;
       throw new Problem([400, 'bad_option'], { detail, nearest: nearest(name, Object.keys(query)) });

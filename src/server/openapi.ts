@@ -1,5 +1,6 @@
 import { fullPathOf, type Route } from './route.ts';
 import { ROUTES } from './route-table.ts';
+import type { Schema } from './schema.ts';
 import { SCHEMAS } from './schemas.ts';
 
 /** Returns the OpenAPI 3.1 document of the route table. */
@@ -58,13 +59,20 @@ function parametersOf({ path, query = {} }: Route) {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   return [
     ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-    ...Object.entries(query).map(([name, { description, isList, ...schema }]) => ({
+    ...Object.entries(query).map(([name, { description, isList, isPrefix, ...schema }]) => ({
       name,
       in: 'query',
       description,
-      schema: isList ? { type: 'array', items: schema } : schema,
+      // Each member is a parameter of its own.
+      ...(isPrefix && { style: 'form', explode: true }),
+      schema: isPrefix ? membersOf(name, schema) : isList ? { type: 'array', items: schema } : schema,
     })),
   ];
+}
+
+/** An object whose members have names that begin like this. */
+function membersOf(prefix: string, schema: Schema) {
+  return { type: 'object', patternProperties: { [`^${prefix}\\.`]: schema }, additionalProperties: false };
 }
 
 function contentOf(schema: unknown, type = 'application/json') {

@@ -51,6 +51,8 @@ export interface QueryParameter extends Schema {
   readonly description: string;
   /** May be given several times. */
   readonly isList?: true;
+  /** Any number of parameters whose names begin with this one and a dot. */
+  readonly isPrefix?: true;
 }
 
 export interface AnswerDescription {

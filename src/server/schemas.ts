@@ -236,8 +236,8 @@ export const ENQUEUE_OPTIONS: Readonly<Record<string, Schema>> = {
 };
 
 /** A page of a list: `after` begins the next one. */
-export function pageOf(name: string, items: string): Schema {
-  return record({ [name]: listOf(ref(items)), after: TEXT_OR_NULL });
+export function pageOf(name: string, items: string, others: Readonly<Record<string, Schema>> = {}): Schema {
+  return record({ [name]: listOf(ref(items)), after: TEXT_OR_NULL, ...others });
 }
 
 function counts(...names: readonly string[]): Schema {

@@ -48,6 +48,7 @@ describe('what is offered', () => {
         '--group',
         '--workflow',
         '--priority',
+        '--where',
         '--since',
       ],
       ...['--before', '--all', '--limit', '--by', '--yes', ...GLOBAL],

@@ -56,6 +56,8 @@ describe('taskq list and show', () => {
     expect(await ids('--status', 'dead,completed', '--status', 'pending')).toEqual([dead, tagged, plain]);
     expect(await ids('--failed')).toEqual([dead]);
     expect(await ids('--type', 'nothing')).toEqual([]);
+    expect(await ids('--where', 'payload.n=1')).toEqual([dead, tagged, plain]);
+    expect(await ids('--where', 'payload.n=1', '--where', 'payload.m=1')).toEqual([]);
     expect(await ids('--queue', 'mail')).toEqual([tagged]);
     expect(await ids('--tag', 'a=b', '--tag', 'c=d')).toEqual([tagged]);
     expect(await ids('--tag', 'a=x')).toEqual([]);

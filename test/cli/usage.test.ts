@@ -32,6 +32,11 @@ describe('a command line that is wrong', () => {
     ],
     [['retry', '--status', 'pending'], '--status: only waiting tasks can be retried'],
     [['cancel', '--by-hand'], '--by-hand: only dead letters can be added by hand'],
+    [
+      ['list', '--where', 'order.id=42'],
+      '--where "order.id=42": expected a path and a value, as in payload.order.id=42',
+    ],
+    [['list', '--where', 'payload.order..id=42'], '--where "order..id": expected a path such as order.id'],
     [['rerun', '--failed'], '--failed: tasks that failed for good are dead letters: taskq dead list'],
     [['dead', 'revive', '--status', 'dead'], '--status: dead letters have no other status'],
     [

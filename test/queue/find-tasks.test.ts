@@ -53,6 +53,29 @@ describe('a list', () => {
     expect(Object.keys(tasks[0]!).toSorted()).toEqual(columns.map((column) => column.name).toSorted());
   });
 
+  test('takes tasks by values in their payloads, compared as text, wherever they are', async () => {
+    const worker = await registerWorker(queue.admin);
+    const put = (payload: unknown) => enqueue(queue.admin, { queue: 'shop' }, payload);
+    const ended = await put({ order: { id: 42 }, items: [{ sku: 'A7' }, { sku: 'B8' }] });
+    await worker.settle(outcome(await claimOne(worker, { queues: ['shop'] }), 'completed'));
+    const dead = await put({ order: { id: '42' }, paid: true });
+    await worker.settle(outcome(await claimOne(worker, { queues: ['shop'] }), 'dead'));
+    const live = await put({ order: { id: 42, paid: null }, paid: true });
+    await put({ order: 42 });
+    await put(42);
+    await put({ 'order.id': 42 });
+    const found = (payload: Record<string, string>, more: TaskFilter = {}) => idsOf({ payload, ...more });
+    expect(await found({ 'order.id': '42' })).toEqual([live, dead, ended]);
+    expect(await found({ 'order.id': '42', paid: 'true' })).toEqual([live, dead]);
+    expect(await found({ 'order.id': '42' }, { status: ['dead'] })).toEqual([dead]);
+    expect(await found({ 'items.1.sku': 'B8' })).toEqual([ended]);
+    expect(await found({ 'order.paid': '' })).toEqual([]);
+    expect(await found({ 'order.id': '4' })).toEqual([]);
+    await expect(queue.admin.rows(`select taskq.find_ids('{"payload": ["a"]}')`)).rejects.toThrow(
+      'filter: payload ["a"]: expected an object',
+    );
+  });
+
   test('takes what fits every field of the filter', async () => {
     const ids = await oneOfEach();
     const of = (...names: string[]) =>

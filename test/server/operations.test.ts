@@ -63,6 +63,18 @@ test('a server that was restarted goes on with what others have started', async 
   expect(await database.admin.value('select count(*)::integer from taskq.dead_tasks')).toBe(0);
 });
 
+test('only tasks with these values in their payloads are acted on', async () => {
+  open();
+  const start = (payload: object) =>
+    ask('POST', path, { body: { verb: 'discard', filter: { queue: 'mail', payload } } });
+  const started = await start({ n: 1 });
+  expect(started.body).toMatchObject({ matched: 1 });
+  let { state } = started.body;
+  while (state === 'running') state = (await ask('GET', `${path}/${started.body.id}`)).body.state;
+  expect(await database.admin.value("select payload from taskq.dead_tasks where queue = 'mail'")).toEqual({});
+  expect(await start({})).toMatchObject({ status: 400, body: { code: 'bad_option' } });
+});
+
 test('named tasks are acted on', async () => {
   open();
   const ids = (

@@ -27,6 +27,17 @@ test('a task is enqueued, read, listed and cancelled', async () => {
   const listed = await ask('GET', `${API}/tasks?queue=mail&status=pending&status=running&tag=of=a=b`);
   expect(listed.body).toMatchObject({ tasks: [{ id }], after: null });
   expect((await ask('GET', `${API}/tasks?queue=other`)).body.tasks).toEqual([]);
+  const at = 'payload.at.1.deep=&payload.to=ann';
+  expect((await ask('GET', `${API}/tasks?${at}`)).body.tasks).toEqual([]);
+  expect((await ask('GET', `${API}/tasks?payload.at.0=1&payload.to=ann`)).body).toMatchObject({
+    ...{ tasks: [{ id }], after: null, lookedBackTo: null },
+  });
+  expect(await ask('GET', `${API}/tasks?payload=ann`)).toMatchObject({
+    ...{
+      status: 400,
+      body: { errors: [{ pointer: 'payload', detail: expect.stringContaining('payload.order.id') }] },
+    },
+  });
   expect((await ask('GET', `${API}/tasks/${id}/explain`)).body.causes).toMatchObject([
     { cause: 'delayed' },
     {},

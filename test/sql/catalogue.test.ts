@@ -36,6 +36,7 @@ const PURE = [
   'first_failures',
   'first_gate',
   'fits_filter',
+  'fits_payload',
   'given_tasks',
   'group_rate_left',
   'group_slots',

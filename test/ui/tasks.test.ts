@@ -43,6 +43,55 @@ test('filters are kept in the URL, and Back returns to what was shown', async ()
   expect(opened.faults()).toEqual([]);
 });
 
+test('tasks are found by what is in their payloads, and what links choose can be seen and removed', async () => {
+  const { admin } = site.database;
+  const id = await enqueue(admin, { queue: 'mail' }, { order: { id: 42 } });
+  await enqueue(admin, { queue: 'mail' }, { order: { id: 43 } });
+  const opened = await site.open(
+    '#/tasks?queue=mail&status=pending&status=blocked&before=2099-01-01T00%3A00%3A00Z',
+  );
+  const { page } = opened;
+  const rows = page.getByRole('rowheader');
+  await rows.nth(1).waitFor();
+  await expectUsable(opened);
+  const chosen = page.getByRole('search').getByRole('listitem');
+  expect(await chosen.allInnerTexts()).toEqual([
+    expect.stringContaining('Status blocked'),
+    expect.stringContaining('Before 2099-01-01T00:00:00Z'),
+  ]);
+  await chosen.nth(1).getByRole('button', { name: 'Remove' }).click();
+  await page.waitForURL(/status=pending&status=blocked$/);
+  await page.getByLabel('Payload').fill('order.id=42');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => rows.allInnerTexts()).toEqual([id]);
+  await page.getByLabel('Payload').fill('order');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').filter({ hasText: 'payload.order.id=42' }).waitFor();
+  expect(opened.faults({ requestsFail: true })).toEqual([]);
+});
+
+test('a search that ends before it has read all says how far it came, and goes on', async () => {
+  const { admin } = site.database;
+  const id = await enqueue(admin, { queue: 'mail' });
+  const [task] = (await (await fetch(`${site.url}api/v1/tasks`)).json()).tasks;
+  site.answer(/\/tasks$/, ({ url }) => {
+    const isMore = new URL(url).searchParams.has('after');
+    return Response.json(
+      isMore
+        ? { tasks: [task], after: null, lookedBackTo: null }
+        : { tasks: [], after: id, lookedBackTo: '2030-01-31T09:00:00Z' },
+    );
+  });
+  const opened = await site.open('#/tasks?payload=order.id%3D42');
+  const { page } = opened;
+  await page.getByText('No match so far.').waitFor();
+  await page.getByText('Searched back to').waitFor();
+  await expectUsable(opened);
+  await page.getByRole('button', { name: 'Search further' }).click();
+  await page.getByRole('rowheader', { name: id }).waitFor();
+  expect(opened.faults()).toEqual([]);
+});
+
 test('a list that is not filtered and empty says how to enqueue', async () => {
   const opened = await site.open('#/tasks');
   await opened.page.getByText('taskq enqueue greet').waitFor();

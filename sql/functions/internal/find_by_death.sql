@@ -33,7 +33,7 @@ begin
     select d.id, d.died_at, taskq.fits_filter(
       _filter => _filter, _statuses => null, _priority => its_priority, _since => null, _before => null,
       _status => 'dead', _type => d.type, _queue => d.queue, _its_priority => d.priority,
-      _key => d.unique_key, _group => d.group_key, _workflow => d.workflow_id,
+      _key => d.unique_key, _group => d.group_key, _workflow => d.workflow_id, _payload => d.payload,
       _tags => d.tags, _reason => d.reason, _by_hand => d.by_hand,
       _failed => true, _at => d.died_at
     ) as fits

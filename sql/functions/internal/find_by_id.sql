@@ -26,7 +26,7 @@ begin
         select t.id, taskq.fits_filter(
           _filter => _filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
           _status => t.status::text, _type => t.type, _queue => t.queue, _its_priority => t.priority,
-          _key => t.unique_key, _group => t.group_key, _workflow => t.workflow_id,
+          _key => t.unique_key, _group => t.group_key, _workflow => t.workflow_id, _payload => t.payload,
           _tags => t.tags, _reason => t.cancel_reason,
           _by_hand => false, _failed => t.attempts > 0, _at => t.created_at
         ) as fits
@@ -41,7 +41,7 @@ begin
         select f.id, taskq.fits_filter(
           _filter => _filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
           _status => f.status::text, _type => f.type, _queue => f.queue, _its_priority => f.priority,
-          _key => f.unique_key, _group => f.group_key, _workflow => f.workflow_id,
+          _key => f.unique_key, _group => f.group_key, _workflow => f.workflow_id, _payload => f.payload,
           _tags => f.tags, _reason => f.cancel_reason,
           _by_hand => false, _failed => false, _at => f.finished_at
         )
@@ -56,7 +56,7 @@ begin
         select d.id, taskq.fits_filter(
           _filter => _filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
           _status => 'dead', _type => d.type, _queue => d.queue, _its_priority => d.priority,
-          _key => d.unique_key, _group => d.group_key, _workflow => d.workflow_id,
+          _key => d.unique_key, _group => d.group_key, _workflow => d.workflow_id, _payload => d.payload,
           _tags => d.tags, _reason => d.reason, _by_hand => d.by_hand,
           _failed => true, _at => d.died_at
         )

@@ -3,7 +3,7 @@
 create or replace function taskq.fits_filter(
   _filter jsonb, _statuses text[], _priority smallint, _since timestamptz, _before timestamptz, _status text,
   _type text, _queue text, _its_priority smallint, _key text, _group text, _tags jsonb, _reason text,
-  _workflow bigint, _by_hand boolean, _failed boolean, _at timestamptz
+  _workflow bigint, _payload jsonb, _by_hand boolean, _failed boolean, _at timestamptz
 )
 returns boolean
 language sql stable parallel safe
@@ -21,4 +21,6 @@ as $$
     and (not _filter ? 'reason' or coalesce(_reason collate "C" = _filter ->> 'reason', false))
     and (not _filter ? 'by_hand' or _by_hand = (_filter ->> 'by_hand')::boolean)
     and (not _filter ? 'failed' or _failed = (_filter ->> 'failed')::boolean)
+    -- Last: a large payload costs more to read than all else.
+    and (not _filter ? 'payload' or taskq.fits_payload(_payload, _filter -> 'payload'))
 $$;

@@ -22,7 +22,7 @@ begin
     where t.id = any (_ids) and taskq.fits_filter(
       _filter => filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
       _status => t.status::text, _type => t.type, _queue => t.queue, _its_priority => t.priority,
-      _key => t.unique_key, _group => t.group_key, _workflow => t.workflow_id, _tags => t.tags,
+      _key => t.unique_key, _group => t.group_key, _workflow => t.workflow_id, _payload => t.payload, _tags => t.tags,
       _reason => t.cancel_reason, _by_hand => false, _failed => t.attempts > 0, _at => t.created_at
     )
     union all
@@ -30,7 +30,7 @@ begin
     where f.id = any (_ids) and taskq.fits_filter(
       _filter => filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
       _status => f.status::text, _type => f.type, _queue => f.queue, _its_priority => f.priority,
-      _key => f.unique_key, _group => f.group_key, _workflow => f.workflow_id, _tags => f.tags,
+      _key => f.unique_key, _group => f.group_key, _workflow => f.workflow_id, _payload => f.payload, _tags => f.tags,
       _reason => f.cancel_reason, _by_hand => false, _failed => false, _at => f.finished_at
     )
     union all
@@ -39,7 +39,7 @@ begin
       and taskq.fits_filter(
         _filter => filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
         _status => 'dead', _type => d.type, _queue => d.queue, _its_priority => d.priority,
-        _key => d.unique_key, _group => d.group_key, _workflow => d.workflow_id, _tags => d.tags,
+        _key => d.unique_key, _group => d.group_key, _workflow => d.workflow_id, _payload => d.payload, _tags => d.tags,
         _reason => d.reason, _by_hand => d.by_hand, _failed => true, _at => d.died_at
       )
   );

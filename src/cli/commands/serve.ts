@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { badOption } from '../../lib/bad-option.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import type { CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
 import { actingOf } from '../run/operator.ts';
+import { reportError } from '../run/report-error.ts';
 
 interface ServeOptions {
   readonly host: string;
@@ -42,7 +44,8 @@ read. At any other address every request needs a token (taskq tokens add), and t
     ]);
     const by = await actingOf({});
     const login = isLocal && options.write ? new Login(basePath, { role: 'admin', by }) : undefined;
-    const { describeDatabaseError } = await import('../../lib/server-trouble.ts');
+    const { isUnanswered } = await import('../../lib/database.ts');
+    const { describeDatabaseError, isAnyServerError } = await import('../../lib/server-trouble.ts');
     const server = createServer({
       ...(isLocal && {
         hosts: [...new Set(['localhost', '127.0.0.1', '[::1]', options.host])],
@@ -52,7 +55,11 @@ read. At any other address every request needs a token (taskq tokens add), and t
       databaseUrl: url,
       basePath,
       write: options.write === true,
-      onError: (error) => context.output.complain(`taskq: ${describeDatabaseError(error, url)}`),
+      onError(error) {
+        const isTrouble = error instanceof TaskqError || isAnyServerError(error) || isUnanswered(error);
+        if (isTrouble) context.output.complain(`taskq: ${describeDatabaseError(error, url)}`);
+        else reportError(error, context.output);
+      },
     });
     context.catchSignals();
     const fetch = async (request: Request) => login?.answer(request) ?? server.fetch(request);

@@ -25,6 +25,7 @@ export interface FilterOptions {
   readonly group?: string;
   readonly workflow?: string;
   readonly priority?: string;
+  readonly where?: readonly string[];
   readonly since?: string;
   readonly before?: string;
   readonly byHand?: true;
@@ -41,7 +42,7 @@ interface FilterOption<Option extends keyof FilterOptions, Name extends FilterNa
 
 const OPTIONS: {
   readonly [Name in FilterName]-?: FilterOption<
-    Name extends 'tags' ? 'tag' : Name & keyof FilterOptions,
+    Name extends 'tags' ? 'tag' : Name extends 'payload' ? 'where' : Name & keyof FilterOptions,
     Name
   >;
 } = {
@@ -74,6 +75,12 @@ const OPTIONS: {
   group: { flags: '--group <group>', about: 'only tasks of this group', option: 'group' },
   workflow: { flags: '--workflow <id>', about: 'only tasks of this workflow', option: 'workflow' },
   priority: { flags: '--priority <0-9>', about: 'only tasks of this priority', option: 'priority' },
+  payload: {
+    flags: '--where <payload.path=value>',
+    about: 'only tasks whose payload has this value there, such as payload.order.id=42; repeatable',
+    option: 'where',
+    read: parseValues,
+  },
   since: { flags: '--since <time>', about: '', option: 'since' },
   before: { flags: '--before <time>', about: '', option: 'before' },
   byHand: {
@@ -165,6 +172,20 @@ export function parseTags(given: readonly string[]): Record<string, string> {
       const at = tag.indexOf('=');
       if (at < 1) throw badOption(`--tag ${JSON.stringify(tag)}: expected name=value`);
       return [checkedName('tag', tag.slice(0, at)), tag.slice(at + 1)];
+    }),
+  );
+}
+
+/** Read `payload.order.id=42`, as many as given. Throws TaskqError (exit 2). */
+function parseValues(given: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    given.map((text) => {
+      const [, path, value] = /^payload\.([^=]+)=(.*)$/s.exec(text) ?? [];
+      if (path === undefined)
+        throw badOption(
+          `--where ${JSON.stringify(text)}: expected a path and a value, as in payload.order.id=42`,
+        );
+      return [path, value!];
     }),
   );
 }

@@ -4,6 +4,7 @@ import { TASK_STATUSES, type TaskStatus } from '../../domain/task.ts';
 import { checkedWorkflowId } from '../../domain/task-id.ts';
 import { badOption } from '../../lib/bad-option.ts';
 import { didYouMean } from '../../lib/nearest.ts';
+import { shown } from '../../lib/shown.ts';
 import { instantOf } from './instant.ts';
 
 /** Which tasks to select: a task must fit every field that is given. */
@@ -34,6 +35,11 @@ export interface ListFilter {
   readonly since?: string | Date;
   /** Only tasks that ended before then (live tasks: created before then). */
   readonly before?: string | Date;
+  /**
+   * Only tasks whose payload has these values: `{ 'order.id': 42 }` is the member `id` of the member `order`, and
+   * `{ 'items.0.sku': 'A7' }` is in the first item. A value is compared as text, so 42 is found as a number or a string.
+   */
+  readonly payload?: Readonly<Record<string, string | number | boolean>>;
   /** Only dead letters whose fingerprint begins like this; an error if those of several groups do. */
   readonly fingerprint?: string;
   /** True: only dead letters added by hand. False: all except those. */
@@ -52,6 +58,8 @@ export interface TaskFilter
   /** ISO 8601, like `before`. */
   readonly since?: string;
   readonly before?: string;
+  /** Values as text. */
+  readonly payload?: Readonly<Record<string, string>>;
   readonly by_hand?: boolean;
 }
 
@@ -113,6 +121,7 @@ export const FILTERED = {
         key: COUNTED,
         group: COUNTED,
         workflow: COUNTED,
+        payload: COUNTED,
         priority: COUNTED,
         before: 'the period of stats ends now',
         byHand: COUNTED,
@@ -182,6 +191,7 @@ const FIELDS: {
   group: (group, called) => ({ group: checkedName('group', group, called) }),
   workflow: (workflow, called) => ({ workflow: checkedWorkflowId(workflow, called) }),
   priority: (priority, called) => ({ priority: parsePriority(priority, called) }),
+  payload: (payload, called) => ({ payload: checkedValues(payload, called) }),
   since: (since, called) => ({ since: instantOf(since, called) }),
   before: (before, called) => ({ before: instantOf(before, called) }),
   byHand: (byHand) => ({ by_hand: byHand }),
@@ -201,6 +211,23 @@ export function checkedFingerprint(fingerprint: string, called: string): string 
   throw badOption(
     `${called} ${JSON.stringify(fingerprint)}: expected the first digits of a fingerprint, such as f3a9`,
   );
+}
+
+/** Throws TaskqError `bad_option`. */
+function checkedValues(
+  given: NonNullable<ListFilter['payload']>,
+  called: string,
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(given);
+  if (entries.length === 0)
+    throw badOption(`${called}: expected a path and a value, such as order.id and 42`);
+  for (const [path, value] of entries) {
+    if (path.split('.').includes(''))
+      throw badOption(`${called} ${shown(path)}: expected a path such as order.id`);
+    if (!['string', 'number', 'boolean'].includes(typeof value))
+      throw badOption(`${called} ${shown(path)}: expected a string, a number, true or false as its value`);
+  }
+  return Object.fromEntries(entries.map(([path, value]) => [path, String(value)]));
 }
 
 function checkedStatus(status: string, called: string, known: readonly TaskStatus[]): string {

@@ -19,15 +19,20 @@ import { ID, pageOf } from '../schemas.ts';
 import { CHANGES, changesOf } from './task-verbs.ts';
 import { FILTERS, filterOf } from './tasks.ts';
 
+const SCALARS = ['string', 'boolean', 'integer', 'number'];
+
 const FILTER = input({
   ...Object.fromEntries(
     Object.entries(FILTERS).map(([name, { description, isList }]) => [
       name,
-      isList
-        ? { description, anyOf: [TEXT, listOf(TEXT)] }
-        : { description, type: ['string', 'boolean', 'integer'] },
+      isList ? { description, anyOf: [TEXT, listOf(TEXT)] } : { description, type: SCALARS },
     ]),
   ),
+  payload: {
+    type: 'object',
+    additionalProperties: { type: SCALARS },
+    description: '`{"order.id": "42"}`: only tasks whose payload has this value there, or all of these',
+  },
   fingerprint: {
     ...TEXT,
     description: 'only dead letters of this group, by the first digits of its fingerprint',
@@ -154,10 +159,11 @@ function givenOf({ body, by, caller }: Call) {
 interface BodyFilter extends Readonly<Record<string, unknown>> {
   readonly ids?: readonly string[];
   readonly byHand?: boolean;
+  readonly payload?: NonNullable<OperationFilter['payload']>;
 }
 
 /** Reads a filter in which lists may also be one text, and numbers text, as in an URL. */
-function filterOfBody({ ids, byHand, status, tag, ...others }: BodyFilter): OperationFilter {
+function filterOfBody({ ids, byHand, payload, status, tag, ...others }: BodyFilter): OperationFilter {
   const lists = Object.entries({ status, tag }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, [value].flat() as string[]] as const],
   );
@@ -165,6 +171,9 @@ function filterOfBody({ ids, byHand, status, tag, ...others }: BodyFilter): Oper
   return {
     ...filterOf(query, Object.fromEntries(lists)),
     ...(byHand !== undefined && { byHand }),
+    ...(payload !== undefined && {
+      payload: Object.fromEntries(Object.entries(payload).map(([path, value]) => [path, String(value)])),
+    }),
     ...(ids !== undefined && { ids }),
   };
 }

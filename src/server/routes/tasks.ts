@@ -13,7 +13,7 @@ import { AFTER, answers200, limitOf } from '../answers.ts';
 import { maySee } from '../caller.ts';
 import { badRequest, notFound } from '../problem.ts';
 import { type Call, ok, type QueryParameter, type Route } from '../route.ts';
-import { record, ref, TEXT } from '../schema.ts';
+import { record, ref, TEXT, TIME_OR_NULL } from '../schema.ts';
 import { ID, pageOf } from '../schemas.ts';
 
 /** The parameters that choose tasks. */
@@ -29,6 +29,11 @@ export const FILTERS: Readonly<Record<string, QueryParameter>> = {
   key: { type: 'string', description: 'only tasks with this key' },
   group: { type: 'string', description: 'only tasks of this group' },
   workflow: { type: 'string', description: 'only steps of the workflow with this id' },
+  payload: {
+    type: 'string',
+    isPrefix: true,
+    description: '`payload.order.id=42`: only tasks whose payload has this value there, or all of these',
+  },
   reason: { type: 'string', description: 'only tasks that died or were cancelled for this reason' },
   priority: { type: 'string', description: 'only this priority' },
   failed: {
@@ -56,19 +61,25 @@ const list: Route = {
   path: '/tasks',
   role: 'viewer',
   summary:
-    'List tasks, newest first. A page may have fewer than `limit`: there is more while `after` is not null.',
+    'List tasks, newest first. A page may have fewer than `limit`: there is more while `after` is not null. `lookedBackTo` says how far the search came where few match.',
   query: {
     ...FILTERS,
     limit: { type: 'integer', description: 'the most tasks of a page, 1 to 1000; 100' },
     after: AFTER,
   },
-  answers: answers200('A page', pageOf('tasks', 'Task')),
+  answers: answers200('A page', pageOf('tasks', 'Task', { lookedBackTo: TIME_OR_NULL })),
   async handle({ query, lists, db, caller }) {
     const filter = storedFilter(filterOf(query, lists));
     const after = query.after === undefined ? null : checkedAfter(query.after);
-    const page = await findTasks(db, filter, limitOf(query), { after, lookMs: LOOK_MS });
+    const limit = limitOf(query);
+    const page = await findTasks(db, filter, limit, { after, lookMs: LOOK_MS });
     const tasks = page.tasks.filter(({ queue }) => maySee(caller, queue)).map(recordOf);
-    return ok({ tasks, after: page.nextAfter });
+    const isEarly = page.nextAfter !== null && page.tasks.length < limit;
+    return ok({
+      tasks,
+      after: page.nextAfter,
+      lookedBackTo: isEarly ? await timeOfPlace(db, page.nextAfter) : null,
+    });
   },
 };
 
@@ -138,18 +149,33 @@ export function filterOf(
   { limit: _, after: __, failed, ...same }: Call['query'],
   lists: Call['lists'],
 ): ListFilter {
+  const values = Object.entries(same).filter(([name]) => name.startsWith(PAYLOAD));
+  const others = Object.entries(same).filter(([name]) => !name.startsWith(PAYLOAD));
   return {
-    ...same,
+    ...Object.fromEntries(others),
+    ...(values.length > 0 && {
+      payload: Object.fromEntries(values.map(([name, value]) => [name.slice(PAYLOAD.length), value])),
+    }),
     ...(lists.status && { status: lists.status as NonNullable<ListFilter['status']> }),
     ...(failed === 'true' && { failed: true }),
     ...(lists.tag && { tags: Object.fromEntries(lists.tag.map(tagOf)) }),
   };
 }
 
+/** What the names of parameters about the payload begin with. */
+const PAYLOAD = 'payload.';
+
 function tagOf(text: string): readonly [name: string, value: string] {
   const at = text.indexOf('=');
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
   throw badRequest('bad_option', [{ pointer: 'tag', detail: 'expected name=value' }]);
+}
+
+/** The time of death, or of creation, of the task at which a page ends; null: it has gone. */
+async function timeOfPlace(db: Call['db'], after: string): Promise<string | null> {
+  const [, deathUs] = /^(-?\d+)-\d+$/.exec(after) ?? [];
+  if (deathUs !== undefined) return new Date(Number(deathUs) / 1000).toISOString();
+  return ((await showTask(db, after))?.created_at as string | undefined) ?? null;
 }
 
 /** Accepts an id or, for a page of dead letters, a time of death and an id. */

@@ -12,6 +12,8 @@ export interface List<Row> extends Loaded<readonly Row[]> {
   showNew(): void;
   /** Reads the next page; undefined: there is none. */
   readonly more: (() => void) | undefined;
+  /** How far back the search came, if it ended before it had a whole page. */
+  readonly lookedBackTo: string | undefined;
   /** Why the next page could not be read. */
   readonly moreProblem: ApiProblem | undefined;
   readonly isReadingMore: boolean;
@@ -20,6 +22,7 @@ export interface List<Row> extends Loaded<readonly Row[]> {
 export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly after: string | null;
+  readonly lookedBackTo?: string | undefined;
 }
 
 /** A list that is shown, and what is known of it by now. */
@@ -27,6 +30,7 @@ export interface Shown<Row> {
   readonly path: string;
   readonly rows: readonly Row[];
   readonly after: string | null;
+  readonly lookedBackTo?: string | undefined;
   readonly gone: ReadonlySet<string>;
   readonly fresh: Page<Row>;
   readonly news: number;
@@ -77,6 +81,7 @@ export function useList<Row>({ path, member, keyOf, limit = 50 }: ListOptions<Ro
     showNew: () => setShown((last) => last && begun(last.path, last.fresh)),
     ...{
       more: after === null ? undefined : readMore,
+      lookedBackTo: current?.lookedBackTo,
       isReadingMore: more.isReading,
       moreProblem: more.problem,
     },
@@ -95,11 +100,13 @@ function pageOf<Row>(answer: Readonly<Record<string, unknown>>, member: string):
   return {
     rows: answer[member] as readonly Row[],
     after: (answer.after as string | null | undefined) ?? null,
+    lookedBackTo: (answer.lookedBackTo as string | null | undefined) ?? undefined,
   };
 }
 
 function begun<Row>(path: string, fresh: Page<Row>): Shown<Row> {
-  return { path, rows: fresh.rows, after: fresh.after, gone: new Set(), fresh, news: 0 };
+  const { rows, after, lookedBackTo } = fresh;
+  return { path, rows, after, lookedBackTo, gone: new Set(), fresh, news: 0 };
 }
 
 /** The rows as they are now, each where it was. */
@@ -125,5 +132,6 @@ function extended<Row>(last: Shown<Row>, next: Page<Row>, keyOf: (row: Row) => s
     ...last,
     rows: [...last.rows, ...next.rows.filter((row) => !shown.has(keyOf(row)))],
     after: next.after,
+    lookedBackTo: next.lookedBackTo,
   };
 }

@@ -33,7 +33,7 @@ export interface Live {
   readonly state: 'connecting' | 'live' | 'held' | 'trouble' | 'disconnected' | 'signed-out';
   /** What the screens show; null: nothing has arrived yet. */
   readonly stats: Stats | null;
-  /** How many samples have come after the first: with each, screens read again what they show. */
+  /** How many samples were taken since the page was opened: with each, screens read again what they show. */
   readonly round: number;
   /** When it was sampled, on the clock of this page (`performance.now()`); null: never. */
   readonly sampledMs: number | null;
@@ -60,6 +60,7 @@ export function openLive(): LiveFeed {
   const change = (changes: Partial<Live>) => store.set({ ...store.value, ...changes });
   let source: EventSource | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
+  const openedMs = performance.now();
   let isHeld = false;
 
   const close = () => {
@@ -75,7 +76,11 @@ export function openLive(): LiveFeed {
       const stats = parseJson(data) as Stats;
       const sampledMs = stats.ageMs === null ? null : performance.now() - stats.ageMs;
       const last = store.value;
-      const isNext = last.stats !== null && last.stats.sampledAt !== stats.sampledAt;
+      // Screens may have read what they show before the first one was taken.
+      const isNext =
+        last.stats === null
+          ? sampledMs !== null && sampledMs > openedMs
+          : last.stats.sampledAt !== stats.sampledAt;
       const round = last.round + (isNext ? 1 : 0);
       const history = recorded(last.history, stats);
       change({ state: 'live', stats, round, sampledMs, detail: null, history });

@@ -12,8 +12,14 @@ export interface Filter {
   readonly options?: readonly string[];
 }
 
+interface FiltersProps {
+  readonly of: readonly Filter[];
+  /** Parameters that links set, by name, with what is shown of them: each can only be removed. */
+  readonly linked?: Readonly<Record<string, string>>;
+}
+
 /** A form of filters that are kept in the URL: Enter applies them, each can be removed, and Back returns. */
-export function Filters({ of }: { readonly of: readonly Filter[] }) {
+export function Filters({ of, linked = {} }: FiltersProps) {
   const { place } = useApp();
   const [params, change] = useParams();
   const id = useId();
@@ -23,7 +29,13 @@ export function Filters({ of }: { readonly of: readonly Filter[] }) {
   };
   // Where the window is narrow, the fields are shown on request.
   const [isOpen, setOpen] = useState(false);
-  const isFiltered = of.some(({ name }) => params.has(name));
+  const isFiltered = [...of.map(({ name }) => name), ...Object.keys(linked)].some((name) => params.has(name));
+  const without = (name: string, value: string) =>
+    change({ [name]: params.getAll(name).filter((one) => one !== value) });
+  // A field shows one value.
+  const unshown = [...params].filter(
+    ([name, value]) => name in linked || (of.some((one) => one.name === name) && value !== params.get(name)),
+  );
   return (
     <search class={`filters ${isOpen ? '' : 'closed'}`}>
       <button type="button" class="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -66,6 +78,19 @@ export function Filters({ of }: { readonly of: readonly Filter[] }) {
           {isFiltered && <a href={hrefTo(place.screen, place.names)}>Clear</a>}
         </div>
       </form>
+      {unshown.length > 0 && (
+        <ul class="chips">
+          {unshown.map(([name, value]) => (
+            <li key={`${name} ${value}`}>
+              {linked[name] ?? of.find((one) => one.name === name)?.label} <b>{visible(value)}</b>
+              <button type="button" class="quiet" onClick={() => without(name, value)}>
+                <span aria-hidden="true">×</span>
+                <span class="unseen">Remove</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
     </search>
   );
 }

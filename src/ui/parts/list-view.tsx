@@ -4,8 +4,9 @@ import { useKeys } from '../lib/keys.ts';
 import type { List } from '../lib/list.ts';
 import { counted } from '../lib/text.ts';
 import { type Column, DataTable, type Selection } from './data-table.tsx';
-import { LoadedView } from './loaded.tsx';
+import { Empty, LoadedView } from './loaded.tsx';
 import { ProblemView } from './problem.tsx';
+import { Time } from './text.tsx';
 
 interface ListViewProps<Row> {
   readonly list: List<Row>;
@@ -38,16 +39,22 @@ export function ListView<Row>({ list, empty, ...table }: ListViewProps<Row>) {
               </button>
             )}
           </p>
-          {rows.length === 0 && list.more === undefined ? (
-            empty
-          ) : (
-            <DataTable {...table} rows={rows} gone={list.gone} />
-          )}
+          {rows.length > 0 && <DataTable {...table} rows={rows} gone={list.gone} />}
+          {rows.length === 0 && (list.more === undefined ? empty : <Empty text="No match so far." />)}
           {list.moreProblem !== undefined && <ProblemView problem={list.moreProblem} />}
           {list.more !== undefined && (
             <p class="more">
+              {list.lookedBackTo !== undefined && (
+                <span class="muted">
+                  Searched back to <Time at={list.lookedBackTo} />.{' '}
+                </span>
+              )}
               <button type="button" disabled={list.isReadingMore} onClick={list.more}>
-                {list.isReadingMore ? 'Loading…' : 'More'}
+                {list.isReadingMore
+                  ? 'Loading…'
+                  : list.lookedBackTo === undefined
+                    ? 'More'
+                    : 'Search further'}
               </button>
             </p>
           )}

@@ -4,6 +4,7 @@ import { stringifyJson } from '../lib/json.ts';
 import { useList } from '../lib/list.ts';
 import { hrefTo } from '../lib/place.ts';
 import { STATUSES, type Task } from '../lib/task.ts';
+import { listPath } from '../lib/task-filter.ts';
 import { visible } from '../lib/text.ts';
 import type { Column } from '../parts/data-table.tsx';
 import { type Filter, Filters } from '../parts/filters.tsx';
@@ -22,7 +23,14 @@ const FILTERS: readonly Filter[] = [
   { name: 'key', label: 'Key' },
   { name: 'group', label: 'Group' },
   { name: 'workflow', label: 'Workflow' },
+  { name: 'payload', label: 'Payload', placeholder: 'order.id=42' },
 ];
+
+/** What charts and other screens link to. */
+const LINKED = {
+  ...{ since: 'Since', before: 'Before', reason: 'Reason', priority: 'Priority', failed: 'Failed' },
+  fingerprint: 'Fingerprint',
+};
 
 const COLUMNS: readonly Column<Task>[] = [
   { title: 'Task', cell: ({ id }) => <span class="mono">{id}</span> },
@@ -49,7 +57,7 @@ const keyOf = ({ id }: Task) => id;
 /** The tasks of a filter, and what can be done with those that are selected. */
 export function TasksScreen() {
   const [params] = useParams();
-  const path = params.size === 0 ? 'tasks' : `tasks?${params}`;
+  const path = listPath(params);
   const list = useList<Task>({ path, member: 'tasks', keyOf });
   const mayAct = useMay('operator');
   const mayEnqueue = useMay('producer');
@@ -69,7 +77,7 @@ export function TasksScreen() {
         )
       }
     >
-      <Filters of={FILTERS} />
+      <Filters of={FILTERS} linked={LINKED} />
       <ListView
         list={list}
         caption="Tasks, newest first"

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { ApiProblem } from '../../lib/api.ts';
-import type { OperationFilter } from '../../lib/operations.ts';
 import type { Task, TaskStatus } from '../../lib/task.ts';
+import { filterOf } from '../../lib/task-filter.ts';
 import { TASK_VERBS, type TaskVerb, verbsFor } from '../../lib/verbs.ts';
 import { ActionBar } from '../../parts/action-bar.tsx';
 import type { Selection } from '../../parts/data-table.tsx';
@@ -85,15 +85,4 @@ function statusesIn(tasks: readonly Task[], ids: ReadonlySet<string>): readonly 
 function statusesOf(params: URLSearchParams): readonly TaskStatus[] | null {
   const named = params.getAll('status') as TaskStatus[];
   return named.length === 0 ? null : named;
-}
-
-/** The parameters of the list as the filter of an operation. */
-function filterOf(params: URLSearchParams): OperationFilter {
-  const lists = ['status', 'tag'];
-  return Object.fromEntries(
-    [...new Set(params.keys())].map((name) => [
-      name,
-      lists.includes(name) ? params.getAll(name) : params.get(name),
-    ]),
-  );
 }
