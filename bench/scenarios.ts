@@ -8,6 +8,7 @@ import { fair } from './scenarios/fair.ts';
 import { followUps } from './scenarios/follow-ups.ts';
 import { functions } from './scenarios/functions.ts';
 import { groups } from './scenarios/groups.ts';
+import { http } from './scenarios/http.ts';
 import { idle } from './scenarios/idle.ts';
 import { latency } from './scenarios/latency.ts';
 import { limits } from './scenarios/limits.ts';
@@ -40,4 +41,5 @@ export const SCENARIOS: readonly Scenario[] = [
   functions,
   workflow,
   supervisors,
+  http,
 ];

@@ -14,6 +14,9 @@ export interface Look {
   readonly lookMs?: number;
 }
 
+/** The most rows that one statement reads; the first reads few, which are enough where most tasks match. */
+const MOST_WINDOW = 20_000;
+
 /**
  * Find up to `limit` tasks that follow `after` (null: from the newest). Reads the tables in pages until it has enough,
  * or for `lookMs`: no index knows which tasks fit any filter, and where few do, it reads all of history.
@@ -27,11 +30,13 @@ export async function findTasks(
   const until = performance.now() + lookMs;
   const tasks: TaskRow[] = [];
   let nextAfter = after;
+  let window = Math.min(Math.max(2 * limit, 100), MOST_WINDOW);
   do {
     const rows: { tasks: TaskRow[]; next_after: string | null }[] = await db.query({
-      text: 'select tasks, next_after from taskq.find_tasks($1, $2, $3)',
-      values: [JSON.stringify(filter), limit - tasks.length, nextAfter],
+      text: 'select tasks, next_after from taskq.find_tasks($1, $2, $3, $4)',
+      values: [JSON.stringify(filter), limit - tasks.length, nextAfter, window],
     });
+    window = Math.min(8 * window, MOST_WINDOW);
     tasks.push(...rows[0]!.tasks);
     nextAfter = rows[0]!.next_after;
   } while (tasks.length < limit && nextAfter !== null && performance.now() < until);
