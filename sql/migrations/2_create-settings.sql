@@ -863,6 +863,8 @@ create table taskq.tokens (
   created_at timestamptz not null,
   created_by text not null,
   expires_at timestamptz,
+  -- As taskq.note_token_uses has it; null: never.
+  last_used_at timestamptz,
   constraint a_token_has_a_name check (octet_length(name) between 1 and 200),
   constraint a_token_is_kept_as_its_hash check (hash ~ '^[0-9a-f]{64}$'),
   constraint a_token_has_a_known_role check (role in ('viewer', 'producer', 'operator', 'admin')),

@@ -16,6 +16,7 @@ import type { Call, QueryParameter, Route } from './route.ts';
 import { ROUTES } from './route-table.ts';
 import type { ServerOptions, TaskqServer } from './server-options.ts';
 import { asksToSignIn, isSecure, signInPage } from './sign-in.ts';
+import { TokenUses } from './token-uses.ts';
 
 /**
  * Makes an HTTP server for a queue: give its `fetch` to any framework. Opens no connection before the first request.
@@ -112,6 +113,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
   const live = new LiveStats({ db: reads, report });
   const requests = new RequestCounts();
   const advancing = new Advancing({ db: writes, report });
+  const uses = new TokenUses({ db: writes, report });
   // An operation may go on from before.
   let isFirst = options.write === true;
 
@@ -128,6 +130,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
         : await authorised(route, request, { reads, authorize: options.authorize });
     if (route.method !== 'GET') refuseForeign(request);
     const takesWrites = options.write === true;
+    if (takesWrites && token !== undefined) uses.add(token);
     if (isWrite && !takesWrites) throw new Problem('server_read_only');
     const parameters = parametersOf(route, new URL(request.url).searchParams);
     const { body, items } = await bodies.read(request, route);
@@ -176,7 +179,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
     close: once(async () => {
       const why = new Problem('unavailable', { detail: 'the server was closed' });
       live.close();
-      await Promise.all([tasks.close(why), workflows.close(why), advancing.close()]);
+      await Promise.all([tasks.close(why), workflows.close(why), advancing.close(), uses.flush()]);
       await databases.close();
     }),
   };

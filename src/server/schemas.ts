@@ -205,7 +205,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
   Token: record({
     ...{ name: TEXT, role: { type: 'string', enum: ROLES }, queues: TEXTS_OR_NULL },
-    ...{ createdAt: TIME, createdBy: TEXT, expiresAt: TIME_OR_NULL },
+    ...{ createdAt: TIME, createdBy: TEXT, expiresAt: TIME_OR_NULL, lastUsedAt: TIME_OR_NULL },
   }),
   Problem: {
     ...record({ status: WHOLE, code: TEXT }),

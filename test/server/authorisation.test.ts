@@ -75,6 +75,19 @@ test('what is about more than a queue is refused to a token for some queues', as
   }
 });
 
+test('a server that takes writes records when a token was last used, one that only reads does not', async () => {
+  const used = await token({ role: 'admin' });
+  const lastUse = async (write: boolean) => {
+    const server = open({ write });
+    const { body } = await ask('GET', `${API}/tokens`, { server, token: used });
+    await server.close();
+    return body.tokens.find(({ name }: { name: string }) => name === used).lastUsedAt;
+  };
+  expect(await lastUse(false)).toBe(null);
+  expect(await lastUse(true)).toBe(null);
+  expect(await lastUse(true)).toMatch(/^20/);
+});
+
 test('a server without write takes none, whoever asks', async () => {
   const server = open({ write: false });
   for (const { method, path, body } of requests.filter(

@@ -13,6 +13,7 @@ export function formatTokens(tokens: readonly ListedToken[], screen: Screen): st
       { title: 'QUEUES', cell: ({ queues }) => queues?.join(', ') ?? 'all', shrinksTo: 10 },
       { title: 'CREATED', cell: ({ created_at }) => relativeTime(created_at, screen.now) },
       { title: 'BY', cell: ({ created_by }) => created_by, shrinksTo: 8 },
+      { title: 'USED', cell: ({ last_used_at }) => relativeTime(last_used_at, screen.now) || 'never' },
       { title: 'EXPIRES', cell: ({ expires_at }) => relativeTime(expires_at, screen.now) || 'never' },
     ],
     tokens,

@@ -7,12 +7,14 @@ export interface ListedToken extends FoundToken {
   readonly created_by: string;
   /** Null: never. */
   readonly expires_at: string | null;
+  /** As servers that take writes have recorded, some seconds late; null: never. */
+  readonly last_used_at: string | null;
 }
 
 /** List the tokens by name, also expired ones. */
 export async function listTokens(db: Queryable): Promise<ListedToken[]> {
   const rows = await db.query<{ token: ListedToken }>({
-    text: "select to_jsonb(t) - 'extra' as token from taskq.list_tokens() as t",
+    text: "select to_jsonb(t) - 'extra' || t.extra as token from taskq.list_tokens() as t",
   });
   return rows.map(({ token }) => token);
 }

@@ -30,3 +30,8 @@ export async function revokeToken(db: Queryable, name: string, { by }: Acting = 
   });
   return rows[0]!.revoked;
 }
+
+/** Record that these tokens have just been used. */
+export async function noteTokenUses(db: Queryable, hashes: readonly string[]): Promise<void> {
+  await db.query({ text: 'select taskq.note_token_uses($1)', values: [hashes] });
+}

@@ -22,6 +22,8 @@ interface Token {
   readonly createdBy: string;
   /** Null: never. */
   readonly expiresAt: string | null;
+  /** Null: never. */
+  readonly lastUsedAt: string | null;
 }
 
 const ADD = "taskq tokens add shop --role producer --queues 'mail-*' --expires 90d";
@@ -31,6 +33,10 @@ const COLUMNS: readonly Column<Token>[] = [
   { title: 'Role', cell: ({ role }) => role },
   { title: 'Queues', cell: ({ queues }) => (queues === null ? 'all' : <Name text={queues.join(', ')} />) },
   { title: 'Expires', cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
+  {
+    title: 'Last used',
+    cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />),
+  },
   { title: 'Created', isWide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
   { title: 'Created by', isWide: true, cell: ({ createdBy }) => <Name text={createdBy} /> },
 ];

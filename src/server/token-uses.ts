@@ -1,0 +1,37 @@
+import type { Queryable } from '../lib/database.ts';
+import { noteTokenUses } from '../queue/operate/tokens.ts';
+
+export interface TokenUsesOptions {
+  readonly db: Queryable;
+  readonly report: (error: unknown) => void;
+}
+
+/** One statement in this time, however many requests come. */
+const EVERY_MS = 5000;
+
+/** Records when tokens were last used. Holds nothing that keeps the process alive otherwise. */
+export class TokenUses {
+  readonly #options: TokenUsesOptions;
+  #used = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: TokenUsesOptions) {
+    this.#options = options;
+  }
+
+  /** A request came with the token of this hash. */
+  add(hash: string): void {
+    this.#used.add(hash);
+    this.#timer ??= setTimeout(() => void this.flush(), EVERY_MS).unref();
+  }
+
+  /** Records what is not yet recorded. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const hashes = [...this.#used];
+    this.#used = new Set();
+    if (hashes.length === 0) return;
+    await noteTokenUses(this.#options.db, hashes).catch(this.#options.report);
+  }
+}
