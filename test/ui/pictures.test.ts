@@ -10,7 +10,7 @@ const site = useSite();
 const DIRECTORY = join(REPOSITORY, 'docs/ui');
 
 /** A queue after an hour of work: some tasks wait, some run, some have died. */
-async function work(): Promise<string> {
+async function work(): Promise<{ readonly id: string; readonly workflow: string }> {
   const { admin } = site.database;
   const types = { 'send-email': {}, 'render-report': {}, 'resize-image': {} };
   const worker = await registerWorker(admin, types);
@@ -50,8 +50,26 @@ async function work(): Promise<string> {
       40 + 25 * sin(minute / 7.0) + (minute * 7919 % 13), 38 + 24 * sin((minute + 2) / 7.0) + (minute * 104729 % 11),
       case when minute between 20 and 26 then 9 else 0 end, '{}', '{}'
     from generate_series(1, 60) as minute`);
+  const steps = [
+    { step: 'extract', type: 'send-email' },
+    ...['customers', 'orders', 'products'].map((step) => ({
+      step,
+      type: 'resize-image',
+      after: ['extract'],
+    })),
+    { step: 'index', type: 'resize-image', after: ['orders', 'products'] },
+    { step: 'publish', type: 'render-report', after: ['customers', 'index'] },
+  ].map((step) => ({ ...step, queue: 'import' }));
+  const workflow = await admin.value<string>(
+    'select id::text from taskq.run_workflow($1)',
+    JSON.stringify({ name: 'import', steps }),
+  );
+  await worker.settle(
+    outcome(await claimOne(worker, { queues: ['import'], types: ['send-email'] }), 'completed'),
+  );
+  await worker.claim({ queues: ['import'], types: ['resize-image'], start: 2 });
   await site.sample();
-  return id;
+  return { id, workflow };
 }
 
 /**
@@ -59,10 +77,18 @@ async function work(): Promise<string> {
  * only that the document has them all.
  */
 test('the document shows each of its pictures', async () => {
-  const id = await work();
+  const { id, workflow } = await work();
   const pictures = [
     { name: 'overview', fragment: '#/overview', shown: '.plot path', opening: { width: 1120, height: 760 } },
     { name: 'task', fragment: `#/task/${id}`, shown: '.causes li', opening: { width: 1120, height: 760 } },
+    { name: 'dead', fragment: '#/dead', shown: 'tbody tr', opening: { width: 1120, height: 480 } },
+    {
+      name: 'workflow',
+      fragment: `#/workflows/${workflow}`,
+      shown: 'svg svg',
+      opening: { width: 1120, height: 760 },
+    },
+    { name: 'charts', fragment: '#/charts', shown: '.plot path', opening: { width: 1120, height: 760 } },
     {
       name: 'tasks-narrow',
       fragment: '#/tasks',
@@ -78,6 +104,7 @@ test('the document shows each of its pictures', async () => {
   for (const { name, fragment, shown, opening } of pictures) {
     const { page } = await site.open(fragment, opening);
     await page.locator(shown).first().waitFor({ state: 'attached' });
+    await page.getByRole('banner').getByText('live', { exact: true }).waitFor({ state: 'attached' });
     await page.screenshot({ path: join(DIRECTORY, `${name}.png`) });
   }
 });
