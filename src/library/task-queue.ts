@@ -412,7 +412,9 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
 
   /** Returns the pauses of queues, by name; empty if none is paused. */
   async pauses(): Promise<readonly QueuePause[]> {
-    return this.#withDatabase(async (db) => (await listQueues(db)).flatMap((queue) => pauseOf(queue) ?? []));
+    return this.#withDatabase(async (db) =>
+      (await listQueues(db, { countMs: 0 })).flatMap((queue) => pauseOf(queue) ?? []),
+    );
   }
 
   /**

@@ -4,6 +4,9 @@ import { camel } from './camel.ts';
 /** The most queues and types of an answer; the others are one, `_other`. */
 export const MOST_PAIRS = 1000;
 
+/** How long a request may count waiting tasks, in milliseconds; `atLeast` says that it was not enough. */
+export const COUNT_MS = 50;
+
 /** The body of `GET stats`, and of the events of `GET live`. */
 export function statsOf({ pairs, unhandled, workers, ...rest }: Sample): object {
   return {

@@ -126,7 +126,9 @@ describe('the list', () => {
       },
       { name: 'set', waiting: 0, max_attempts: 5 },
     ]);
-    expect(await listQueues(queue.admin, 'unset')).toMatchObject([{ name: 'unset', max_attempts: null }]);
+    expect(await listQueues(queue.admin, { name: 'unset' })).toMatchObject([
+      { name: 'unset', max_attempts: null },
+    ]);
   });
 
   test('counts pending tasks, not held ones', async () => {

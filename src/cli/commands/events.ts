@@ -49,7 +49,7 @@ Whoever stores the position of the last one processed, and begins after it the n
 async function noteUnrecorded({ output }: Context, db: Queryable): Promise<void> {
   if (output.isQuiet) return;
   const { listQueues } = await import('../../queue/inspect/list-queues.ts');
-  const queues = await listQueues(db);
+  const queues = await listQueues(db, { countMs: 0 });
   if (queues.some(({ record_events }) => record_events)) return;
   output.talk('no queue records events: see taskq queues set --record-events');
 }

@@ -90,7 +90,10 @@ const READERS: Readonly<Record<Known, (db: Queryable) => Promise<readonly Offer[
   async queues(db) {
     const { listQueues } = await import('../../queue/inspect/list-queues.ts');
     const about = (pausedAt: string | null) => (pausedAt === null ? '' : 'paused');
-    return (await listQueues(db)).map(({ name, paused_at }) => ({ value: name, about: about(paused_at) }));
+    return (await listQueues(db, { countMs: 0 })).map(({ name, paused_at }) => ({
+      value: name,
+      about: about(paused_at),
+    }));
   },
   async workers(db) {
     const { listWorkers } = await import('../../queue/inspect/list-workers.ts');

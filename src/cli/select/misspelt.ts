@@ -63,7 +63,7 @@ export async function noteUnusedQueues(
 }
 
 async function knownQueues(db: Database): Promise<string[]> {
-  return [DEFAULT_QUEUE, ...(await listQueues(db)).map(({ name }) => name)];
+  return [DEFAULT_QUEUE, ...(await listQueues(db, { countMs: 0 })).map(({ name }) => name)];
 }
 
 /** The queue of tasks that are enqueued without one. */

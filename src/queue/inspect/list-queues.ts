@@ -40,11 +40,21 @@ export interface ListedQueue {
   readonly at_least: boolean;
 }
 
-/** List the queues that have a live task, a setting or a pause, in order; all of them, or only the one named. */
-export async function listQueues(db: Queryable, name?: string): Promise<ListedQueue[]> {
+export interface ListQueuesOptions {
+  /** Only this one. */
+  readonly name?: string;
+  /** How long to count waiting tasks, in milliseconds; 0: not at all. Default 500. */
+  readonly countMs?: number;
+}
+
+/** List the queues that have a live task, a setting or a pause, in order. */
+export async function listQueues(
+  db: Queryable,
+  { name, countMs }: ListQueuesOptions = {},
+): Promise<ListedQueue[]> {
   const rows = await db.query<{ queue: ListedQueue }>({
     text: "select to_jsonb(q) - 'extra' || q.extra as queue from taskq.list_queues($1) as q",
-    values: [JSON.stringify({ name })],
+    values: [JSON.stringify({ name, count_ms: countMs })],
   });
   return rows.map(({ queue }) => queue);
 }

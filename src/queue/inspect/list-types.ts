@@ -40,10 +40,11 @@ export interface ListedType {
   readonly at_least: boolean;
 }
 
-/** List the known types, in order. */
-export async function listTypes(db: Queryable): Promise<ListedType[]> {
+/** List the known types, in order. Counts waiting tasks for `countMs` milliseconds; default 500. */
+export async function listTypes(db: Queryable, countMs?: number): Promise<ListedType[]> {
   const rows = await db.query<{ type: ListedType }>({
-    text: "select to_jsonb(y) - 'extra' || y.extra as type from taskq.list_types() as y",
+    text: "select to_jsonb(y) - 'extra' || y.extra as type from taskq.list_types($1) as y",
+    values: [JSON.stringify({ count_ms: countMs })],
   });
   return rows.map(({ type }) => type);
 }

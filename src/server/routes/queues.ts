@@ -8,6 +8,7 @@ import { notFound, Problem } from '../problem.ts';
 import { type Call, ok, type Route } from '../route.ts';
 import { listOf, record, ref } from '../schema.ts';
 import { pageOf } from '../schemas.ts';
+import { COUNT_MS } from '../stats-body.ts';
 
 const list: Route = {
   method: 'GET',
@@ -16,7 +17,7 @@ const list: Route = {
   summary: 'List the queues that have a live task, a setting or a pause.',
   answers: answers200('The queues', record({ queues: listOf(ref('Queue')) })),
   async handle({ db, caller }) {
-    const queues = await listQueues(db);
+    const queues = await listQueues(db, { countMs: COUNT_MS });
     return ok({ queues: queues.filter(({ name }) => maySee(caller, name)).map(camelWithSources) });
   },
 };
@@ -60,7 +61,7 @@ export function visibleQueue(caller: Caller, name: string): string {
 
 /** The queue of a path as it is listed. Throws Problem. */
 export async function shownQueue(call: Call): Promise<ListedQueue> {
-  const [queue] = await listQueues(call.db, queueOf(call));
+  const [queue] = await listQueues(call.db, { name: queueOf(call), countMs: COUNT_MS });
   if (queue === undefined) throw notFound('such queue');
   return queue;
 }

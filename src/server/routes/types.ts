@@ -6,6 +6,7 @@ import { camelWithSources } from '../camel.ts';
 import { Problem } from '../problem.ts';
 import { type Call, ok, type Route } from '../route.ts';
 import { listOf, record, ref } from '../schema.ts';
+import { COUNT_MS } from '../stats-body.ts';
 
 const list: Route = {
   method: 'GET',
@@ -15,7 +16,7 @@ const list: Route = {
   summary: 'List the known types.',
   answers: answers200('The types', record({ types: listOf(ref('Type')) })),
   async handle({ db }) {
-    return ok({ types: (await listTypes(db)).map(camelWithSources) });
+    return ok({ types: (await listTypes(db, COUNT_MS)).map(camelWithSources) });
   },
 };
 
@@ -34,7 +35,7 @@ const show: Route = {
 /** The type of a path as it is listed. Throws Problem. */
 export async function shownType({ path, db }: Call): Promise<ListedType> {
   const name = checkedName('type', path.type);
-  const types = await listTypes(db);
+  const types = await listTypes(db, COUNT_MS);
   const found = types.find((type) => type.name === name);
   if (found !== undefined) return found;
   const near = nearest(

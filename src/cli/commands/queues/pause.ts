@@ -39,7 +39,7 @@ enqueued. Pausing a paused queue replaces the name, the reason and the end of th
       forMs,
     });
     if (isNew) await noteUnusedQueues(context.output, db, [name]);
-    const [queue] = await listQueues(db, name);
+    const [queue] = await listQueues(db, { name });
     await context.output.answer(queue, (screen) => `${printable(name)} is ${pauseText(queue!, screen.now)}`);
   },
 };

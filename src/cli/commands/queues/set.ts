@@ -37,7 +37,7 @@ a task override those of its type, and these override those of its queue.`,
     await setQueue(db, name, settings, { by });
     await noteUnusedQueues(context.output, db, unknown);
     if (settings.group_by === 'type') await noteUngrouped(context.output, db, name);
-    const queues = await listQueues(db, name);
+    const queues = await listQueues(db, { name });
     await context.output.answer(queues[0], async (screen) => {
       const { formatQueues } = await import('../../present/format-queues.ts');
       return formatQueues(queues, screen);
