@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -86,14 +86,29 @@ export function isShell(kind: string): boolean {
   return kind === 'sh' || kind === 'console';
 }
 
+const LIMIT_MS = 220_000;
+
+/** What it leaves running ends with it if it fails: a server would keep its port from the next section. */
 function run(command: string, args: readonly string[], { directory, env }: Sandbox): Promise<ShellEnd> {
   return new Promise((resolve) => {
-    const options = { cwd: directory, env: { ...env }, timeout: 220_000, maxBuffer: 10_000_000 };
-    const child = execFile(command, args, options, (error, stdout, stderr) => {
-      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
-      resolve({ code, output: stdout + stderr });
+    const options = { cwd: directory, env: { ...env }, detached: true } as const;
+    const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
+    child.stdout.on('data', (data) => stdout.push(data));
+    child.stderr.on('data', (data) => stderr.push(data));
+    const endAll = () => {
+      try {
+        process.kill(-child.pid!, 'SIGKILL');
+      } catch {
+        // Nothing is left.
+      }
+    };
+    const timer = setTimeout(endAll, LIMIT_MS);
+    child.on('exit', (code) => void (code !== 0 && endAll()));
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code: code ?? 1, output: Buffer.concat([...stdout, ...stderr]).toString() });
     });
-    child.stdin?.end();
   });
 }
 
