@@ -881,7 +881,7 @@ create table taskq.release (
   objects jsonb not null default '{}',
   oldest_client integer not null,
   applied_at timestamptz not null,
-  -- Tells the ids of these tasks from equal ones of other databases, except copies of this one; see register_worker.
+  -- Makes the ids of these tasks unique among all databases, except copies of this one; see register_worker.
   installation uuid not null default gen_random_uuid(),
   constraint there_is_one_row check (only_row)
 );

@@ -46,7 +46,7 @@ async function knownBy(request: Request, { reads, authorize }: Knowing): Promise
   return caller && { caller, token: undefined };
 }
 
-/** Returns whose token this is; null: nobody's, or it is no longer valid. */
+/** Returns the caller to whom a token belongs; null: it is unknown or no longer valid. */
 export async function callerOfToken(db: Queryable, token: string): Promise<Caller | null> {
   if (!token.startsWith(TOKEN_PREFIX)) return null;
   const found = await findToken(db, hashOf(token));

@@ -46,7 +46,7 @@ interface Audience {
 /** At most one statement in this time, whoever listens. */
 const POLL_MS = 1000;
 const BEAT_MS = 15_000;
-/** A sample may stay away, but workers change: so long after the last event comes another. */
+/** Without a new sample, send the last one again after this long: the counts of workers may have changed. */
 const AGAIN_MS = 30_000;
 /** A client connects again after this long, and its caller has to be known again. */
 const LIFE_MS = 600_000;

@@ -6,7 +6,7 @@ export type Authorize = (request: Request) => Caller | null | Promise<Caller | n
 
 export type ServerOptions = {
   /**
-   * Who a request without a token of `taskq tokens` comes from, as your application knows it; null: nobody, so 401.
+   * Who a request without a token of `taskq tokens` comes from, as your application knows it; null: it is refused (401).
    * Without this, every caller needs a token.
    */
   readonly authorize?: Authorize;

@@ -6,8 +6,8 @@
 -- of the live workers that handle at least these types, so that a new worker need not walk the rows that they have
 -- consumed.
 --
--- extra has {installation}, the UUID that tells the ids of these tasks from equal ones of other databases: with an id,
--- it is the idempotency key that calls about the task carry.
+-- extra has {installation}, a UUID of this database: with the id of a task, it is the idempotency key that calls about
+-- the task carry.
 --
 -- Never waits for a lock: if other transactions have locked types, queues or the defaults, extra has {types_left:
 -- true}, and the caller must repeat taskq.reload_worker until all are stored. {differing: […]} in extra lists where

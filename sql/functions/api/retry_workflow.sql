@@ -4,8 +4,8 @@
 -- cancel the workflow, its failing, and the requests to cancel steps that still run. Returns a row for each such step:
 -- `retried`; `ending`: it still runs, and goes on unless its handler ends because of the request, which it may have
 -- heard of; `key_held` (extra names the task that has its key now, or holds it for a period); `gone` (its row was
--- deleted, by its retention or by hand); `refused` by the database, with the error in extra. What waits for one that
--- does not return is cancelled again. Waits up to 5 s for the transactions that were adding steps when the workflow was
+-- deleted, by its retention or by hand); `refused` by the database, with the error in extra. Steps after one that does
+-- not return are cancelled again. Waits up to 5 s for the transactions that were adding steps when the workflow was
 -- cancelled. No rows: no step has died, none has been asked to end, or there is no such workflow. options: by, a name
 -- recorded in taskq.audit beside the role.
 -- Granted to: operator.

@@ -4,9 +4,9 @@
 -- has by_hand; or {ids: […]}, up to 10,000 named tasks. options: by, a name recorded beside the role; reason; rate, at
 -- most n tasks in a period (text such as 50/1m); dry_run (true: change nothing); expect (start only if that many tasks
 -- match, and they can be counted); of an edit changes, as taskq.edit takes them; of a revive and a rerun payload and
--- delay_ms; of a revive max_attempts, patch (a JSON merge patch of each payload), canary (revive so many first, and the
--- others when these have ended) and stop_at (stop when more than this percentage of the revived tasks died again; with
--- a canary 0, unless it is given).
+-- delay_ms; of a revive max_attempts, patch (a JSON merge patch of each payload), canary (how many to revive first; the
+-- others follow when these have ended) and stop_at (stop when more than this percentage of the revived tasks died
+-- again; with a canary 0, unless it is given).
 --
 -- Returns one row: its id and the answer `started`; without an id `dry_run`, or `unexpected` if another number
 -- matches than expected. matched is that number, with at_least where there may be more (it counts up to 10,000, in

@@ -14,7 +14,7 @@ begin
     return;
   end if;
   tasks := greatest(least(starts * 1000000 / us, starts, _page), 1);
-  -- So many gaps fill a period that it has no more batches than the rate allows, wherever it begins.
+  -- The gaps fill a period, so that it has no more batches than the rate allows, wherever it begins.
   gap := ceil(us::numeric / (starts / tasks)) * interval '1 microsecond';
 end
 $$;

@@ -1,5 +1,5 @@
--- Writes these changes (as in taskq.edit) to these waiting tasks, which the caller has locked, and tells their groups
--- and the workers. _due: the time that they are to wait for; null: theirs stays.
+-- Writes these changes (as in taskq.edit) to these waiting tasks, which the caller has locked, leaves
+-- asks for their groups and wakes workers. _due: the time that they are to wait for; null: theirs stays.
 create or replace function taskq.write_edits(_ids bigint[], _changes jsonb, _due timestamptz, _ts timestamptz)
 returns void
 language plpgsql security definer

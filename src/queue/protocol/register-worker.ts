@@ -48,7 +48,7 @@ export interface WorkerAbout extends DeclaredSettings {
 
 export interface Registered {
   readonly workerId: number;
-  /** Tells the ids of the tasks from equal ones of other databases. */
+  /** Of the database: with it, the id of a task is unique among all databases. */
   readonly installation: string;
   /** The cursors of the live workers that handle at least the same types, in the form that each worker stored. */
   readonly cursors: readonly unknown[];

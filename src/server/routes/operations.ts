@@ -57,7 +57,7 @@ const start: Route = {
       rate: { ...TEXT, description: 'at most n tasks in a time, such as `50/1m`' },
       canary: {
         ...WHOLE,
-        description: 'of a revive: revive so many first, the others when these have ended',
+        description: 'of a revive: how many to revive first; the others follow when these have ended',
       },
       stopAt: { ...TEXT, description: 'of a revive: stop when more of them died again, such as `20%`' },
       ...{

@@ -17,7 +17,7 @@ export function JsonView({ value, what }: { readonly value: unknown; readonly wh
 /** Parts this deep, or with more members, are closed at first. */
 const OPEN_DEPTH = 3;
 const OPEN_MEMBERS = 30;
-/** Only so many members are shown at a time, and so many characters of a text. */
+/** The most members shown at a time, and the most characters of a text. */
 const MEMBERS_AT_ONCE = 100;
 const CHARACTERS_AT_ONCE = 2000;
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** A shape and a tone for each state: the shape alone tells them apart. */
+/** A shape and a tone for each state: no two states have the same shape. */
 const SHAPES: Readonly<Record<string, readonly [tone: string, shape: ComponentChildren]>> = {
   blocked: ['wait', <rect x="3" y="3" width="10" height="10" rx="1.5" />],
   pending: ['wait', <circle cx="8" cy="8" r="5" />],

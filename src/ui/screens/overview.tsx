@@ -200,7 +200,7 @@ function NoQueue({ isSampled }: { readonly isSampled: boolean }) {
   );
 }
 
-/** At most so many are named. */
+/** The most that are named. */
 const MOST_NAMED = 20;
 
 function Unhandled({ types }: { readonly types: readonly string[] }) {

@@ -15,7 +15,7 @@ import type { FunctionCall } from './function-calls.ts';
 export interface Transactions {
   /** The worker that holds the tasks. */
   readonly workerId: number;
-  /** Tells the ids of the tasks from equal ones of other databases. */
+  /** Of the database: with it, the id of a task is unique among all databases. */
   readonly installation: string;
   /** Begins a transaction, with this setting of its own. */
   begin(setting: string, value: string): Promise<OpenTransaction>;

@@ -10,7 +10,7 @@ import { Status, shapeOf, toneOf } from '../../parts/status.tsx';
 const MOST_STEPS = 500;
 const MOST_EDGES = 3000;
 
-/** Draws what waits for what, or counts it by layers where that is too much to draw. */
+/** Draws the steps and their edges, or counts steps by layer where there are too many to draw. */
 export function StepGraph({ steps }: { readonly steps: readonly Step[] }) {
   const nodes = steps.map(({ step, parents }) => ({
     id: step,
