@@ -182,7 +182,19 @@ export async function taskColumns() {
 /** The columns of taskq.audit. */
 export async function auditColumns() {
   const types = await columnsOf('audit');
-  return described('taskq.audit', Object.keys(types), types, AUDIT_COLUMNS);
+  const verb = `one of ${(await recordedVerbs()).map((name) => `\`${name}\``).join(', ')}`;
+  return described('taskq.audit', Object.keys(types), types, { ...AUDIT_COLUMNS, verb });
+}
+
+/** The verbs that functions record, in order. */
+async function recordedVerbs() {
+  const all = new URL('..', functions);
+  const names = (await readdir(all, { recursive: true })).filter((name) => name.endsWith('.sql'));
+  const texts = await Promise.all(names.map((name) => readFile(new URL(name, all), 'utf8')));
+  const verbs = texts.flatMap((text) =>
+    [...text.matchAll(/record_action\(\s*'([^']+)'/g)].map(([, verb]) => verb),
+  );
+  return [...new Set(verbs)].sort();
 }
 
 function described(relation, names, types, says) {
@@ -280,7 +292,7 @@ const TASK_COLUMNS = {
 const AUDIT_COLUMNS = {
   id: 'number of the action',
   at: 'when',
-  verb: '`add`, `cancel`, `close workflow`, `dead add`, `discard`, `edit`, `pause`, `pause group`, `pause schedule`, `purge`, `release_key`, `remove`, `remove schedule`, `rerun`, `resume`, `resume group`, `resume schedule`, `retry`, `revive`, `run schedule`, `set`, `set group`, `set schedule` or `stop`',
+  verb: 'what was done',
   role: 'database role of the session',
   by: 'name that the caller added (`--by`)',
   via: 'application_name of the session, such as `taskq dead revive` or `psql`',

@@ -37,7 +37,7 @@ describe('taskq keys', () => {
     });
     expect(await project.run(['keys', 'show', 'a'])).toMatchObject({ code: 1 });
     expect(await hold('a', 'live')).not.toBe(id);
-    const actions = "select by, reason, task_ids from taskq.audit where verb = 'release_key'";
+    const actions = "select by, reason, task_ids from taskq.audit where verb = 'release key'";
     expect((await project.client.query(actions)).rows).toEqual([{ by: 'ann', reason: 'a', task_ids: [id] }]);
   });
 

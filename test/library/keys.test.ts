@@ -41,7 +41,7 @@ test('a key that is freed can be enqueued with again, at once or when its task h
   await queue.cancel(second.id);
   expect((await enqueue()).created).toBe(true);
   expect(
-    await library.admin.rows("select by, task_ids from taskq.audit where verb = 'release_key' order by id"),
+    await library.admin.rows("select by, task_ids from taskq.audit where verb = 'release key' order by id"),
   ).toEqual([
     { by: 'ann', task_ids: [id] },
     { by: null, task_ids: [second.id] },

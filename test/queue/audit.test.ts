@@ -94,7 +94,7 @@ test('every verb that changes a setting records its new value', async () => {
     of('remove', { type: 'letter' }),
     of('set', { settings: { max_attempts: 9 } }),
     of('set', { worker: worker.id, settings: { lease_ms: 60_000 } }),
-    of('release_key', { task_ids: [id], queue: 'default', reason: 'k' }),
+    of('release key', { task_ids: [id], queue: 'default', reason: 'k' }),
   ]);
 });
 
@@ -194,8 +194,11 @@ const VERBS: Readonly<Record<string, string>> = {
 };
 
 test('there is no verb of an operator that leaves no row', async () => {
-  const verbs = (await readFunctions()).filter(({ text }) =>
-    /^-- Granted to: ((producer|worker that enqueues), )?operator\.$/m.test(text),
+  // What a server records of its callers is no verb.
+  const verbs = (await readFunctions()).filter(
+    ({ name, text }) =>
+      name !== 'note_token_uses' &&
+      /^-- Granted to: ((producer|worker that enqueues), )?operator\.$/m.test(text),
   );
   expect(verbs.map(({ name }) => name).sort()).toEqual(Object.keys(VERBS).sort());
   const dead = await enqueue(queue.admin);

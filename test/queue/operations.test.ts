@@ -154,7 +154,7 @@ describe('an operation', () => {
     );
     const noted = { operation: id };
     expect(actions).toMatchObject([
-      { verb: 'start_operation', by: 'ann', reason: 'why', settings: { ...noted, verb: 'revive' } },
+      { verb: 'start operation', by: 'ann', reason: 'why', settings: { ...noted, verb: 'revive' } },
       { verb: 'revive', by: 'ann', filter: noted, task_ids: expect.arrayContaining(ids) },
     ]);
   });
@@ -173,7 +173,7 @@ describe('an operation', () => {
     expect(operation.stopped_because).toMatch(/^stopped by \S+ \(bob\): wrong ones$/);
     expect(await stopOperation(queue.admin, id)).toEqual({ answer: 'not_running', state: 'stopped' });
     expect(await stopOperation(queue.admin, '999999')).toEqual({ answer: 'not_running', state: null });
-    expect(await queue.admin.value("select reason from taskq.audit where verb = 'stop_operation'")).toBe(
+    expect(await queue.admin.value("select reason from taskq.audit where verb = 'stop operation'")).toBe(
       'wrong ones',
     );
   });

@@ -139,7 +139,7 @@ describe('a key whose holder is claimed or completed while it is freed', () => {
     await waitUntilBlocked(queue.admin);
     await first.rows('commit');
     expect(await second).toBe('not_held');
-    const by = await queue.admin.rows("select by from taskq.audit where verb = 'release_key'");
+    const by = await queue.admin.rows("select by from taskq.audit where verb = 'release key'");
     expect(by).toEqual([{ by: 'ann' }]);
     await queue.admin.rows("alter function taskq.release_key set lock_timeout = '1s'");
   });

@@ -62,7 +62,7 @@ test('an operator stops an operation for a reason', async () => {
   expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0);
   expect(
     await site.database.admin.row('select verb, by, reason from taskq.audit order by id desc limit 1'),
-  ).toEqual({ verb: 'stop_operation', by: 'ann', reason: 'enough' });
+  ).toEqual({ verb: 'stop operation', by: 'ann', reason: 'enough' });
   expect(faults()).toEqual([]);
 });
 

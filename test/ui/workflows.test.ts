@@ -85,8 +85,8 @@ test('an operator closes, cancels and retries a workflow; others have no button 
   const verbs = await site.database.admin.rows('select verb, by, reason from taskq.audit order by id');
   expect(verbs).toEqual([
     { verb: 'close workflow', by: 'ann', reason: null },
-    { verb: 'cancel_workflow', by: 'ann', reason: 'wrong shop' },
-    { verb: 'retry_workflow', by: 'ann', reason: null },
+    { verb: 'cancel workflow', by: 'ann', reason: 'wrong shop' },
+    { verb: 'retry workflow', by: 'ann', reason: null },
   ]);
 });
 

@@ -41,7 +41,7 @@ begin
     return false;
   end if;
   perform taskq.record_action(
-    'add_token', ts, options,
+    'add token', ts, options,
     _settings => jsonb_build_object('token', _name) || (options - 'by')
   );
   return true;

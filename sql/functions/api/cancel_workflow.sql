@@ -31,7 +31,7 @@ begin
   where w.id = _id;
   perform taskq.wake_released(taskq.advance_workflows(array[_id], '-infinity', ts));
   perform taskq.record_action(
-    'cancel_workflow', ts, options, _settings => jsonb_build_object('workflow', _id::text), _reason => _reason
+    'cancel workflow', ts, options, _settings => jsonb_build_object('workflow', _id::text), _reason => _reason
   );
   return query
   select case when w.ended_at is null then 'requested' else 'cancelled' end, null::jsonb

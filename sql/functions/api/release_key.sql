@@ -20,7 +20,7 @@ begin
   delete from taskq.held_keys h where h.queue = _queue and h.key = _key
   returning h.task_id, h.until into holder, was_until;
   if found then
-    perform taskq.record_action('release_key', ts, options, array[holder], _queue => _queue, _reason => _key);
+    perform taskq.record_action('release key', ts, options, array[holder], _queue => _queue, _reason => _key);
   end if;
   if taskq.find_by_key(_queue, _key) is not null then
     return 'live';

@@ -159,7 +159,7 @@ begin
     perform taskq.wake(hint.queue, hint.due);
   end loop;
   perform taskq.wake_any('default', ts);
-  perform taskq.record_action('retry_workflow', ts, options, made);
+  perform taskq.record_action('retry workflow', ts, options, made);
 
   return query
   select o.step, o.task_id,

@@ -13,7 +13,7 @@ begin
     return false;
   end if;
   perform taskq.record_action(
-    'revoke_token', clock_timestamp(), options, _settings => jsonb_build_object('token', _name)
+    'revoke token', clock_timestamp(), options, _settings => jsonb_build_object('token', _name)
   );
   return true;
 end

@@ -65,7 +65,7 @@ begin
   )
   returning o.id into id;
   perform taskq.record_action(
-    'start_operation', ts, jsonb_build_object('by', options -> 'by', 'filter', operation.filter),
+    'start operation', ts, jsonb_build_object('by', options -> 'by', 'filter', operation.filter),
     _settings => jsonb_build_object('operation', id::text, 'verb', _verb)
       || (options - '{by,reason,expect,payload,patch,changes}'::text[]),
     _reason => options ->> 'reason'

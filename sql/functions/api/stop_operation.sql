@@ -25,7 +25,7 @@ begin
     || coalesce(': ' || (options ->> 'reason'), '');
   perform taskq.store_operation(operation);
   perform taskq.record_action(
-    'stop_operation', clock_timestamp(), options, _settings => jsonb_build_object('operation', _id::text),
+    'stop operation', clock_timestamp(), options, _settings => jsonb_build_object('operation', _id::text),
     _reason => options ->> 'reason'
   );
   return query select 'stopped', null::jsonb;
