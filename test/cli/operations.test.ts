@@ -42,6 +42,23 @@ test('a revive is tried, started with a patch, and followed to its end', async (
   expect(rows).toEqual([{ payload: { n: 9 } }]);
 });
 
+test('what a discard and a purge would delete is named, and nothing is changed', async () => {
+  const ids = (await dead(3)).toReversed();
+  const discard = ['dead', 'discard', '--type', 'double', '--dry-run'];
+  expect(await project.run(discard)).toMatchObject({
+    ...{ code: 0, stdout: `would discard 3 tasks: ${ids.join(', ')}\n`, stderr: '' },
+  });
+  expect((await project.run([...discard, '--limit', '2'])).stdout).toBe(
+    `would discard 2 tasks: ${ids.slice(0, 2).join(', ')}\n`,
+  );
+  expect(await project.json(['dead', 'discard', ids[0]!, '--dry-run'])).toEqual({
+    ...{ dry_run: true, matched: 1, at_least: false, ids: [ids[0]] },
+  });
+  expect((await project.run(['purge', '--all', '--dry-run'])).stdout).toBe('no task matches\n');
+  const { rows } = await project.client.query('select count(*)::integer as count from taskq.dead_tasks');
+  expect(rows).toEqual([{ count: 3 }]);
+});
+
 test('an operation is listed, shown and stopped, by whoever comes next', async () => {
   await dead(2);
   const id = (await project.run([...REVIVE, '--canary', '1', '--rate', '1/1m', '--detach'])).stdout.trim();

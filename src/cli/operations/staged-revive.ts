@@ -2,18 +2,12 @@ import type { Command } from 'commander';
 import { checkedPatch, type OperationLimits, storedLimits } from '../../domain/operation.ts';
 import { parsePayload } from '../../domain/payload.ts';
 import { badOption } from '../../lib/bad-option.ts';
-import { countOf, withCommas } from '../../lib/count.ts';
 import { showOperation } from '../../queue/inspect/list-operations.ts';
-import {
-  type NewOperation,
-  type StartedOperation,
-  startedId,
-  startOperation,
-} from '../../queue/operate/operations.ts';
+import { type NewOperation, startedId, startOperation } from '../../queue/operate/operations.ts';
 import type { ReviveOptions } from '../../queue/operate/revive.ts';
 import type { Context } from '../run/context.ts';
 import type { Asked } from '../select/bulk.ts';
-import { NO_TASK_MATCHES } from '../select/misspelt.ts';
+import { DRY_RUN, showDryRun } from './dry-run.ts';
 import { followOperation } from './follow-operation.ts';
 
 export interface StagedOptions {
@@ -29,7 +23,7 @@ export interface StagedOptions {
 /** Declare the options that make a revive a stored operation. */
 export function declareStaged(command: Command): Command {
   return command
-    .option('--dry-run', 'count the tasks, name the first, and change nothing')
+    .option(...DRY_RUN)
     .option('--canary <n>', 'revive n first; the others when these have ended')
     .option('--rate <n/duration>', 'at most that many in that time: 50/1m')
     .option('--stop-at <percent>', 'stop when more of them died again: 20% (with --canary: 0%)')
@@ -72,7 +66,7 @@ export async function reviveStaged(
     ...stagedOf(options),
   };
   const started = await startOperation(db, operation);
-  if (started.answer === 'dry_run') return preview(context, started);
+  if (started.answer === 'dry_run') return showDryRun(context, 'revive', started);
   const id = startedId(started, expect);
   if (options.detach === undefined) return followOperation(context, id);
   await context.output.answer(await showOperation(db, id), () => id);
@@ -89,15 +83,6 @@ function stagedOf({ canary, rate, stopAt, patch }: StagedOptions) {
     ...storedLimits('revive', limits, (name) => FLAGS[name]),
     patch: patch === undefined ? undefined : parsePayload('the patch', checkedPatch(patch, FLAGS.patch)).text,
   };
-}
-
-async function preview(context: Context, { matched, at_least, ids }: StartedOperation): Promise<undefined> {
-  await context.output.answer({ dry_run: true, matched, at_least, ids }, () => {
-    if (matched === 0) return NO_TASK_MATCHES;
-    const count = at_least ? `${withCommas(matched)} or more tasks` : countOf(matched, 'task');
-    const others = matched > ids.length || at_least ? ', …' : '';
-    return `would revive ${count}: ${ids.join(', ')}${others}`;
-  });
 }
 
 function numberOf(text: string, what: string): number {

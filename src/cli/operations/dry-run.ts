@@ -1,0 +1,35 @@
+import type { OperationVerb } from '../../domain/operation.ts';
+import { countOf, withCommas } from '../../lib/count.ts';
+import { type StartedOperation, startOperation } from '../../queue/operate/operations.ts';
+import type { Context } from '../run/context.ts';
+import type { Asked } from '../select/bulk.ts';
+import { NO_TASK_MATCHES } from '../select/misspelt.ts';
+
+export const DRY_RUN = ['--dry-run', 'count the tasks, name the first, and change nothing'] as const;
+
+/** Show on which tasks a verb would act, and change nothing. */
+export async function tryOut(
+  context: Context,
+  { db, selection, acting }: Asked,
+  verb: OperationVerb,
+): Promise<undefined> {
+  const filter = selection.kind === 'ids' ? { ids: selection.ids } : selection.filter;
+  const found = await startOperation(db, { verb, filter, by: acting.by, dryRun: true });
+  const limit = (selection.kind === 'filter' && selection.limit) || Number.POSITIVE_INFINITY;
+  const limited = found.matched < limit ? found : { ...found, matched: limit, at_least: false };
+  return showDryRun(context, verb, { ...limited, ids: found.ids.slice(0, limit) });
+}
+
+/** Print what a dry run has found. */
+export async function showDryRun(
+  context: Context,
+  verb: OperationVerb,
+  { matched, at_least, ids }: Omit<StartedOperation, 'id' | 'answer'>,
+): Promise<undefined> {
+  await context.output.answer({ dry_run: true, matched, at_least, ids }, () => {
+    if (matched === 0) return NO_TASK_MATCHES;
+    const count = at_least ? `${withCommas(matched)} or more tasks` : countOf(matched, 'task');
+    const others = matched > ids.length || at_least ? ', …' : '';
+    return `would ${verb} ${count}: ${ids.join(', ')}${others}`;
+  });
+}
