@@ -14,7 +14,7 @@ describe('taskq queues', () => {
     expect(await project.run(['queues'])).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'no queue has a live task, a setting or a pause\n',
+      stderr: 'no queue has a live task, a dead letter, a setting or a pause\n',
     });
   });
 

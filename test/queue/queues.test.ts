@@ -131,6 +131,17 @@ describe('the list', () => {
     ]);
   });
 
+  test('has a queue with dead letters alone, once they are sampled', async () => {
+    const id = await enqueue(queue.admin, { queue: 'dead' });
+    await queue.admin.rows("select taskq.add_dead($1, 'why')", id);
+    await queue.admin.rows('select taskq.take_sample()');
+    expect(await listQueues(queue.admin)).toMatchObject([{ name: 'dead', waiting: 0 }]);
+    await queue.admin.rows('select taskq.discard(array[$1::bigint])', id);
+    await queue.admin.rows("update taskq.sampling set sampled_at = '-infinity'");
+    await queue.admin.rows('select taskq.take_sample()');
+    expect(await listQueues(queue.admin)).toEqual([]);
+  });
+
   test('counts pending tasks, not held ones', async () => {
     const worker = await registerWorker(queue.admin);
     await enqueueSome(queue.admin, 5);

@@ -1,8 +1,8 @@
--- Lists the queues that have a live task, a setting or a pause, in order, with their own settings (null: the setting of
--- the task's type or of the database applies), their pause (null: over, or none) and their number of waiting tasks. No
--- index has that number: it counts for options.count_ms milliseconds (500), and `at_least` in extra is true if that was
--- not enough. Also in extra, sources: its settings with where each is from, as taskq.get_type returns those of a type.
--- options: name, for this queue alone.
+-- Lists the queues that have a live task, a dead letter in the last sample, a setting or a pause, in order, with their
+-- own settings (null: the setting of the task's type or of the database applies), their pause (null: over, or none) and
+-- their number of waiting tasks. No index has that number: it counts for options.count_ms milliseconds (500), and
+-- `at_least` in extra is true if that was not enough. Also in extra, sources: its settings with where each is from, as
+-- taskq.get_type returns those of a type. options: name, for this queue alone.
 -- Granted to: reader, operator.
 create or replace function taskq.list_queues(options jsonb default '{}')
 returns table (
@@ -51,6 +51,8 @@ begin
       ) > 0
     union
     select found.name from taskq.find_queues() as found (name)
+    union
+    select s.queue from taskq.sample s where s.dead > 0
   ) as known
   left join taskq.queues q on q.name = known.name
   left join taskq.queue_limits l on l.queue = known.name

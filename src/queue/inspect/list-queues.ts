@@ -47,7 +47,7 @@ export interface ListQueuesOptions {
   readonly countMs?: number;
 }
 
-/** List the queues that have a live task, a setting or a pause, in order. */
+/** List the queues that have a live task, a dead letter in the last sample, a setting or a pause, in order. */
 export async function listQueues(
   db: Queryable,
   { name, countMs }: ListQueuesOptions = {},

@@ -14,7 +14,7 @@ const list: Route = {
   method: 'GET',
   path: '/queues',
   role: 'viewer',
-  summary: 'List the queues that have a live task, a setting or a pause.',
+  summary: 'List the queues that have a live task, a dead letter in the last sample, a setting or a pause.',
   answers: answers200('The queues', record({ queues: listOf(ref('Queue')) })),
   async handle({ db, caller }) {
     const queues = await listQueues(db, { countMs: COUNT_MS });

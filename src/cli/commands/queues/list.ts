@@ -13,7 +13,8 @@ export const queuesList: CliCommand = {
       return formatQueues(queues, screen);
     });
     if (context.output.format === 'json') return;
-    if (queues.length === 0) context.output.talk('no queue has a live task, a setting or a pause');
+    if (queues.length === 0)
+      context.output.talk('no queue has a live task, a dead letter, a setting or a pause');
     else if (queues[0]!.at_least)
       context.output.talk('counting all waiting tasks took too long; taskq stats counts them');
   },
