@@ -29,7 +29,10 @@ export function textOf(metrics: readonly Metric[]): string {
     .filter(({ series }) => series.length > 0)
     .map(({ name, type, help, series }) => {
       const lines = series.flatMap(({ labels = {}, value }) =>
-        typeof value === 'number' ? [line(name, labels, value)] : histogramLines(name, labels, value),
+        // A number of the database may be an ExactNumber.
+        typeof value === 'object' && 'counts' in value
+          ? histogramLines(name, labels, value)
+          : [line(name, labels, Number(value))],
       );
       return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n');
     })

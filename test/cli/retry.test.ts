@@ -85,11 +85,11 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
   test.each([
     [
       [],
-      'give either ids of tasks or a filter: --failed, --type, --queue, --tag, --key, --group, --workflow, --priority, --since, --before or --all',
+      'give either ids of tasks or a filter: --failed, --type, --queue, --tag, --key, --group, --workflow, --priority, --where, --since, --before or --all',
     ],
     [
       ['1', '--failed'],
-      'give either ids of tasks or a filter: --failed, --type, --queue, --tag, --key, --group, --workflow, --priority, --since, --before or --all',
+      'give either ids of tasks or a filter: --failed, --type, --queue, --tag, --key, --group, --workflow, --priority, --where, --since, --before or --all',
     ],
     [['one'], 'id "one": expected the number of a task, such as 12'],
   ])('taskq retry %j asks for what it needs, exit 2', async (args, expected) => {

@@ -122,6 +122,20 @@ test('the hundred largest of a hundred thousand types have series of their own, 
   expect(checked(lines.join('\n'))).toEqual({ status: 0, said: '' });
 });
 
+test('a number that the database writes as JavaScript does not is printed: notifications that a listener has not read', async () => {
+  open();
+  const listener = await database.session();
+  await listener.rows('listen kept');
+  await listener.rows('begin');
+  // One page of a million: 9.5e-7, which JavaScript writes with an exponent and the database without.
+  await database.admin.rows(
+    "select pg_notify('kept', repeat(n::text, 7000)) from generate_series(1, 2) as n",
+  );
+  const [ratio] = (await scraped()).filter((line) => line.startsWith('taskq_notification_queue_ratio '));
+  expect(Number(ratio!.split(' ')[1])).toBeGreaterThan(0);
+  await listener.rows('rollback');
+});
+
 describe('the examples', () => {
   const read = (name: string) => readFileSync(join(REPOSITORY, 'examples', name), 'utf8');
   test('promtool takes the alert rules', () => {
