@@ -33,6 +33,8 @@ export const LEASE_MS = 3000;
 const WORKERS = 6;
 const KILL_MS = 1500;
 const TERMINATE_MS = 250;
+/** Far more than a busy machine takes to start workers again. */
+export const PATIENCE_MS = 240_000;
 /** A run of at least this length has to reach everything. */
 const ORDINARY_S = 20;
 
@@ -315,13 +317,13 @@ async function untilWorkersClaim(client: pg.Client, workers: number): Promise<vo
   while ((await numberOf(client, 'select count(*) from taskq.workers')) < workers) await sleep(100);
 }
 
-/** Waits until nothing is live. Returns what is left when nothing has ended for a minute: it is stuck. */
+/** Waits until nothing is live. Returns what is left when nothing has ended for four minutes: it is stuck. */
 export async function settleDown(client: pg.Client, windUp: () => Promise<void>): Promise<string[]> {
   let least = Infinity;
-  for (let end = performance.now() + 60_000; performance.now() < end; ) {
+  for (let end = performance.now() + PATIENCE_MS; performance.now() < end; ) {
     const live = await numberOf(client, 'select count(*) from taskq.tasks');
     if (live === 0) return [];
-    if (live < least) end = performance.now() + 60_000;
+    if (live < least) end = performance.now() + PATIENCE_MS;
     least = Math.min(least, live);
     await windUp();
     await sleep(200);

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { type Find, numberOf, type Reach } from './chaos.ts';
+import { type Find, numberOf, PATIENCE_MS, type Reach } from './chaos.ts';
 
 const DEATHS = "('dead', 'cancelled', 'expired')";
 
 /** Looks for what is wrong once all workflows of the stress have ended, and counts what they reached. */
 export async function checkWorkflows(client: pg.Client, find: Find, reach: Reach): Promise<void> {
-  for (const end = performance.now() + 60_000; performance.now() < end; await sleep(100)) {
+  for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await sleep(100)) {
     const left = 'select (select count(*) from taskq.workflow_asks) + (select count(*) from taskq.tasks)';
     if ((await numberOf(client, left)) === 0) break;
   }
