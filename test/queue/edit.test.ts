@@ -5,7 +5,7 @@ import { listenTo } from './listening.ts';
 import { enqueue, enqueueSome, liveRow, refuseChanges } from './rows.ts';
 import type { Session } from './session.ts';
 import { useGroups } from './use-groups.ts';
-import { waitUntil, waitUntilBlocked } from './waiting.ts';
+import { patiently, waitUntil, waitUntilBlocked } from './waiting.ts';
 import { claimOne, outcome } from './worker.ts';
 
 const { queue, inGroup, setQueue, worker, claimed, complete } = useGroups();
@@ -588,10 +588,12 @@ describe('beside a claim that has looked at it, a task that moves', () => {
     const [person, me] = [await queue.session(), await worker()];
     await person.rows('begin');
     await change(id, { queue: 'other' }, person);
-    const claim = me.claim({ form: 'optimistic', queues: ['default'] });
-    await waitUntilBlocked(queue.admin);
-    await person.rows('commit');
-    expect(await claim).toEqual([]);
+    await patiently(queue.admin, ['choose_optimistically'], async () => {
+      const claim = me.claim({ form: 'optimistic', queues: ['default'] });
+      await waitUntilBlocked(queue.admin);
+      await person.rows('commit');
+      expect(await claim).toEqual([]);
+    });
     expect(await waitsOf(id)).toMatchObject({ queue: 'other', status: 'pending' });
   });
 });
