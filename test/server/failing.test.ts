@@ -42,7 +42,7 @@ test('without a database it says so, names no address, and answers again when it
   const server = open();
   expect((await ask('GET', `${API}/tasks`, { server })).status).toBe(200);
   await database.admin.rows(
-    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'taskq serve'",
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'taskq serve' and datname = current_database()",
   );
   await expect.poll(async () => (await ask('GET', `${API}/tasks`, { server })).status).toBe(200);
 });
