@@ -81,9 +81,7 @@ begin
           'succeeded', coalesce(s.succeeded, 0), 'failed', coalesce(s.failed, 0),
           'snoozed', coalesce(s.snoozed, 0), 'lost', coalesce(s.lost, 0)
         ),
-        -- Without the test, each step without attempts would cost 0.3 ms.
-        'wait_ms', case when s.succeeded + s.failed + s.snoozed + s.lost > 0 then taskq.percentiles_of(s.waits) end,
-        'run_ms', case when s.succeeded + s.failed + s.snoozed + s.lost > 0 then taskq.percentiles_of(s.runs) end
+        'wait_ms', taskq.percentiles_of(s.waits), 'run_ms', taskq.percentiles_of(s.runs)
       ) order by p.at)
     )
     from generate_series(from_ts, until_ts - interval '1 microsecond', step) as p (at)

@@ -19,18 +19,18 @@ import { ID, pageOf } from '../schemas.ts';
 import { CHANGES, changesOf } from './task-verbs.ts';
 import { FILTERS, filterOf } from './tasks.ts';
 
-const SCALARS = ['string', 'boolean', 'integer', 'number'];
-
 const FILTER = input({
   ...Object.fromEntries(
     Object.entries(FILTERS).map(([name, { description, isList }]) => [
       name,
-      isList ? { description, anyOf: [TEXT, listOf(TEXT)] } : { description, type: SCALARS },
+      isList
+        ? { description, anyOf: [TEXT, listOf(TEXT)] }
+        : { description, type: ['string', 'boolean', 'integer'] },
     ]),
   ),
   payload: {
     type: 'object',
-    additionalProperties: { type: SCALARS },
+    additionalProperties: { type: ['string', 'boolean', 'number'] },
     description: '`{"order.id": "42"}`: only tasks whose payload has this value there, or all of these',
   },
   fingerprint: {
