@@ -292,7 +292,6 @@ const TASK_COLUMNS = {
 const AUDIT_COLUMNS = {
   id: 'number of the action',
   at: 'when',
-  verb: 'what was done',
   role: 'database role of the session',
   by: 'name that the caller added (`--by`)',
   via: 'application_name of the session, such as `taskq dead revive` or `psql`',

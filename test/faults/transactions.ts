@@ -1,14 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { connect, deadlocksOf, numberOf, startWorker } from './chaos.ts';
+import { connect, deadlocksOf, numberOf, PATIENCE_MS, startWorker } from './chaos.ts';
 import type { Found, Killable, Testbed } from './scenario.ts';
 
 const WORKERS = 3;
-/**
- * When nothing has ended for so long, something is stuck: a suspect waits for three leases at most, but a busy machine
- * takes long to start a worker, of which the next strike may be the end.
- */
-const PATIENCE_MS = 240_000;
 
 const POINTS = ['begun', 'wrote', 'written', 'committing', 'committed'];
 /** `session`: its connection is terminated. `backend`: `kill -9`, where the server is ours alone. */

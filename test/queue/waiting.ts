@@ -12,21 +12,25 @@ export async function waitUntilBlocked(observer: Session, sessions = 1): Promise
   await waitUntil(waits, 'no session waits for a lock');
 }
 
-/** Lets these functions, which give up on a lock after a second, wait for it until `work` has ended: it may take longer. */
+/** Lets these functions, which give up on a lock after a second or less, wait for it until `work` has ended: it may take longer. */
 export async function patiently<T>(
   admin: Session,
   functions: readonly string[],
   work: () => Promise<T>,
 ): Promise<T> {
-  const setLimit = async (limit: string) => {
-    for (const name of functions)
-      await admin.rows(`alter function taskq.${name} set lock_timeout = '${limit}'`);
-  };
-  await setLimit('100s');
+  const limits = await admin.rows<{ name: string; limit: string }>(
+    `select p.proname as name, split_part(c.setting, '=', 2) as limit
+     from pg_proc p cross join unnest(p.proconfig) as c (setting)
+     where p.pronamespace = 'taskq'::regnamespace and p.proname = any ($1) and c.setting like 'lock_timeout=%'`,
+    functions,
+  );
+  const setLimit = (name: string, limit: string) =>
+    admin.rows(`alter function taskq.${name} set lock_timeout = '${limit}'`);
+  for (const name of functions) await setLimit(name, '100s');
   try {
     return await work();
   } finally {
-    await setLimit('1s');
+    for (const { name, limit } of limits) await setLimit(name, limit);
   }
 }
 

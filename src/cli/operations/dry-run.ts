@@ -4,6 +4,7 @@ import { type StartedOperation, startOperation } from '../../queue/operate/opera
 import type { Context } from '../run/context.ts';
 import type { Asked } from '../select/bulk.ts';
 import { NO_TASK_MATCHES } from '../select/misspelt.ts';
+import { operationFilterOf } from '../select/task-selection.ts';
 
 export const DRY_RUN = ['--dry-run', 'count the tasks, name the first, and change nothing'] as const;
 
@@ -13,7 +14,7 @@ export async function tryOut(
   { db, selection, acting }: Asked,
   verb: OperationVerb,
 ): Promise<undefined> {
-  const filter = selection.kind === 'ids' ? { ids: selection.ids } : selection.filter;
+  const filter = operationFilterOf(selection);
   const found = await startOperation(db, { verb, filter, by: acting.by, dryRun: true });
   const limit = (selection.kind === 'filter' && selection.limit) || Number.POSITIVE_INFINITY;
   const limited = found.matched < limit ? found : { ...found, matched: limit, at_least: false };

@@ -7,6 +7,7 @@ import { type NewOperation, startedId, startOperation } from '../../queue/operat
 import type { ReviveOptions } from '../../queue/operate/revive.ts';
 import type { Context } from '../run/context.ts';
 import type { Asked } from '../select/bulk.ts';
+import { operationFilterOf } from '../select/task-selection.ts';
 import { DRY_RUN, showDryRun } from './dry-run.ts';
 import { followOperation } from './follow-operation.ts';
 
@@ -60,7 +61,7 @@ export async function reviveStaged(
   const expect = options.expect === undefined ? undefined : numberOf(options.expect, '--expect');
   const operation: NewOperation = {
     verb: 'revive',
-    filter: selection.kind === 'ids' ? { ids: selection.ids } : selection.filter,
+    filter: operationFilterOf(selection),
     by: acting.by,
     ...{ expect, payload, delayMs, maxAttempts, dryRun: options.dryRun },
     ...stagedOf(options),

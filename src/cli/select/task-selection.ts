@@ -8,6 +8,7 @@ import {
   type FilterName,
   type TaskFilter,
 } from '../../queue/inspect/task-filter.ts';
+import type { NewOperation } from '../../queue/operate/operations.ts';
 import {
   declareFilter,
   type FilterOptions,
@@ -27,6 +28,11 @@ export interface SelectionOptions extends FilterOptions {
 export type TaskSelection =
   | { readonly kind: 'ids'; readonly ids: readonly string[] }
   | { readonly kind: 'filter'; readonly filter: TaskFilter; readonly limit: number | undefined };
+
+/** The selection as the filter of an operation, which knows no limit. */
+export function operationFilterOf(selection: TaskSelection): NewOperation['filter'] {
+  return selection.kind === 'ids' ? { ids: selection.ids } : selection.filter;
+}
 
 /** Filters whose names the verb uses for another option. */
 const OWN: { readonly [Verb in BulkVerb]?: readonly FilterName[] } = { cancel: ['reason'] };
