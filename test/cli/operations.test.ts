@@ -59,6 +59,29 @@ test('what a discard and a purge would delete is named, and nothing is changed',
   expect(rows).toEqual([{ count: 3 }]);
 });
 
+/** Makes dead letters that died after all others. */
+const bury = (count: number) =>
+  project.client.query(
+    `insert into taskq.dead_tasks (id, created_at, not_before, died_at, lease_no, attempts, losses, releases, priority,
+       notify_done, reason, queue, type, payload, created_by)
+     select 1000000 + n, ts, ts, ts, 1, 3, 0, 0, 2, false, 'attempts_spent', 'default', 'double', '{}', 'me'
+     from clock_timestamp() as ts, generate_series(1, $1::integer) as n`,
+    [count],
+  );
+
+test('a dry run counts by payload as deep as without one, and does not say none where there may be more', async () => {
+  const id = await project.enqueueDead();
+  await project.client.query(`update taskq.dead_tasks set payload = '{"order": {"id": 42}}'`);
+  await bury(20_000);
+  const discard = (where: string) => project.run(['dead', 'discard', '--where', where, '--dry-run']);
+  expect((await discard('payload.order.id=42')).stdout).toBe(`would discard 1 task: ${id}\n`);
+  await project.client.query('delete from taskq.dead_tasks where id > 1000000');
+  await bury(100_001);
+  expect((await discard('payload.order.id=42')).stdout).toBe(
+    'no task matches among the newest 100,000; older ones may\n',
+  );
+});
+
 test('an operation is listed, shown and stopped, by whoever comes next', async () => {
   await dead(2);
   const id = (await project.run([...REVIVE, '--canary', '1', '--rate', '1/1m', '--detach'])).stdout.trim();

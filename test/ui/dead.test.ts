@@ -43,11 +43,11 @@ async function letters(...payloads: readonly object[]): Promise<readonly string[
 }
 
 /** Takes operations: a dry run matches so many tasks. Returns what was begun. */
-function operations(matched: number): Promise<Record<string, unknown>>[] {
+function operations(matched: number, atLeast = false): Promise<Record<string, unknown>>[] {
   const begun: Promise<Record<string, unknown>>[] = [];
   site.answer(/operations$/, async (request) => {
     const body = await request.json();
-    if (body.dryRun === true) return Response.json({ matched, ids: ['1', '2'] });
+    if (body.dryRun === true) return Response.json({ matched, atLeast, ids: ['1', '2'] });
     begun.push(body);
     return Response.json({ id: '7', verb: body.verb, state: 'running', matched, done: 0 }, { status: 202 });
   });
@@ -104,6 +104,18 @@ test('a group shows its letters with what they died of, and an example', async (
   await expectUsable(opened);
   await expectFits(opened, 360);
   expect(opened.faults()).toEqual([]);
+});
+
+test('where the dry run could not look at all tasks, what it did not reach is acted on too', async () => {
+  await letters({ card: 1 });
+  const begun = operations(0, true);
+  const { page } = await site.open('#/dead/0123456789');
+  await page.getByRole('button', { name: 'Revive all…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Older ones may.').waitFor();
+  await dialog.getByRole('button', { name: 'Revive' }).click();
+  await expect.poll(() => begun.length).toBe(1);
+  expect(begun[0]).not.toHaveProperty('expect');
 });
 
 test('a group is revived in stages, after a dry run and its typed count', async () => {

@@ -7,6 +7,8 @@ language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
+  -- Together 100,000 rows: taskq.find_ids reads fewer at a time where it reads payloads.
+  pages constant integer := case when operation.filter ? 'payload' then 100 else 5 end;
   page record;
 begin
   matched := 0;
@@ -17,12 +19,12 @@ begin
     where taskq.statuses_of(operation.verb) ? (s.extra ->> 'status');
     return;
   end if;
-  for nth in 1 .. 5 loop
+  for nth in 1 .. pages loop
     select f.ids, f.next_after into page from taskq.find_ids(operation.filter, 10000, operation.position, 20000) as f;
     matched := matched + cardinality(page.ids);
     ids := (ids || page.ids)[1:10];
     exit when page.next_after is null;
-    at_least := nth = 5 or matched >= 10000;
+    at_least := nth = pages or matched >= 10000;
     exit when at_least;
     operation.position := page.next_after;
   end loop;

@@ -28,6 +28,7 @@ export async function showDryRun(
   { matched, at_least, ids }: Omit<StartedOperation, 'id' | 'answer'>,
 ): Promise<undefined> {
   await context.output.answer({ dry_run: true, matched, at_least, ids }, () => {
+    if (matched === 0 && at_least) return `${NO_TASK_MATCHES} among the newest 100,000; older ones may`;
     if (matched === 0) return NO_TASK_MATCHES;
     const count = at_least ? `${withCommas(matched)} or more tasks` : countOf(matched, 'task');
     const others = matched > ids.length || at_least ? ', …' : '';

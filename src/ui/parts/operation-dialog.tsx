@@ -54,7 +54,7 @@ export function OperationDialog({ verb, label, filter, fields, optionsOf, ...pro
       verb={label}
       {...(props.isDestructive && { isDestructive: true })}
       count={found?.matched}
-      isReady={found !== undefined && found.matched > 0}
+      isReady={found !== undefined && (found.matched > 0 || found.atLeast)}
       run={run}
       onClose={props.onClose}
     >
@@ -71,6 +71,7 @@ export function OperationDialog({ verb, label, filter, fields, optionsOf, ...pro
 }
 
 function Found({ of: { matched, atLeast, ids } }: { readonly of: DryRun }) {
+  if (matched === 0 && atLeast) return <p>None of the newest 100,000 tasks matches. Older ones may.</p>;
   if (matched === 0) return <p>No task matches any longer.</p>;
   const shown = ids.slice(0, 5).join(', ');
   return (
