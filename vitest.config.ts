@@ -7,7 +7,8 @@ import { findSystemPostgres } from './test/support/system-postgres.ts';
  * What runs where. A test runs once, on PostgreSQL 18, unless what it says depends on more:
  *   unit       needs no server: `npm run test:fast`
  *   pg18       everything else
- *   pg15       what SQL decides (catalogue, plans, migrations, model; as a whole also functions), and a worker once
+ *   pg15       what SQL decides (catalogue, plans, migrations, model, the schema `queues`, supervisors, the event
+ *              stream; as a whole also all functions), and workers
  *   pgbouncer  what a pooler can change: settings of sessions, prepared statements, LISTEN past it, transactions that
  *              an application holds, locks, two connections that have to be one; every verb once, and a worker once
  */
@@ -21,7 +22,8 @@ const UNIT = [
   'test/ui/lib/**/*.test.ts',
   'test/cli/{input,is-interactive,report-error,table,workflow-tree}.test.ts',
   'test/library/{event-listener,types}.test.ts',
-  'test/queue/wake-hint.test.ts',
+  'test/queue/{end-waiter,wake-hint}.test.ts',
+  'test/server/{advancing,live-stats}.test.ts',
   'test/queue/model/**/explore.test.ts',
   'test/worker/{arrival-rate,claim-room,cursor,held-turn,inspect-main-thread,lease-table,silence-watch,start-rate}.test.ts',
   'test/worker/{ledger,decisions}/**/*.test.ts',
@@ -38,22 +40,32 @@ const POOLED = [
   'test/worker/{own-transactions,follow-ups/steps}.test.ts',
 ];
 
-/** `npm test` sets it to 0; in CI it runs what a change seldom breaks too, as do `npm run test:all` and a file's name. */
-const isWhole = process.env.CI === 'true' || process.env.TASKQ_SELDOM !== '0';
+/** What a change seldom breaks: a third of the CPU. `npm test` leaves it out, and CI runs one part after the other. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  /** The blocks of the documents, the specifications, the examples, and the files that the package brings for users. */
+  documents: [
+    'test/{examples,handlers,specs}/**/*.test.ts',
+    'test/{examples,readme}.test.ts',
+    'test/cli/{completion,init}.test.ts',
+  ],
+  /** The package as npm installs it, its own server, and processes that start, upgrade, supervise and reload. */
+  processes: [
+    'test/{embedded,package}/**/*.test.ts',
+    'test/queue/faults/{first-start,upgrade,upgrade-owners}.test.ts',
+    'test/server/abuse.test.ts',
+    'test/worker/{clock,failover,supervise,watch}.test.ts',
+  ],
+  /** The pages in a browser. */
+  pages: ['test/ui/*.test.ts'],
+  /** Tests of the tests, and things that break under load: few at a time, as their leases are short. */
+  stress: ['test/faults/**/*.test.ts', 'test/queue/model/**/{mutants,race}.test.ts'],
+};
 
-/**
- * A third of the CPU: the tests themselves, the blocks of the documents, the package as npm installs it, the files that it
- * brings for users, the pages in a browser, processes that start, upgrade, supervise and reload, and stress.
- */
-const SELDOM = [
-  'test/{examples,faults,handlers,package}/**/*.test.ts',
-  'test/{examples,readme}.test.ts',
-  'test/ui/*.test.ts',
-  'test/cli/{completion,init}.test.ts',
-  'test/queue/faults/{first-start,upgrade,upgrade-owners}.test.ts',
-  'test/queue/model/**/{mutants,race}.test.ts',
-  'test/worker/{clock,failover,supervise,watch}.test.ts',
-];
+/** `usual`: none of the parts; the name of one: only that; absent, as with the name of a file: everything. */
+const part = process.env.TASKQ_PART;
+const isOnePart = part !== undefined && part !== 'usual';
+if (isOnePart && !Object.hasOwn(PARTS, part))
+  throw new Error(`TASKQ_PART=${part}: expected usual or one of ${Object.keys(PARTS).join(', ')}`);
 
 const system = findSystemPostgres(process.env.PATH ?? '');
 
@@ -70,8 +82,13 @@ const packaged = {
   test: {
     name: `pg${PACKAGED}`,
     globalSetup,
-    include: ['test/**/*.test.ts'],
-    exclude: [...UNIT, ...(isWhole ? [] : SELDOM), 'test/pgbouncer/**', 'test/worker/smoke.test.ts'],
+    include: isOnePart ? [...PARTS[part]!] : ['test/**/*.test.ts'],
+    exclude: [
+      ...UNIT,
+      ...(part === 'usual' ? Object.values(PARTS).flat() : []),
+      'test/pgbouncer/**',
+      'test/worker/smoke.test.ts',
+    ],
   },
 };
 
@@ -85,8 +102,9 @@ const older = system &&
         'test/sql/**/*.test.ts',
         'test/queue/model/**/*.test.ts',
         'test/cli/migrate.test.ts',
-        'test/worker/smoke.test.ts',
-        ...(isWhole ? ['test/queue/**/*.test.ts'] : []),
+        'test/worker/{roles,smoke}.test.ts',
+        'test/queue/{events,run-function,sql-sessions,supervisor-template,supervisors}.test.ts',
+        ...(part === undefined ? ['test/cli/grants.test.ts', 'test/queue/**/*.test.ts'] : []),
       ],
       // Nothing of these depends on the server. `catalogue` checks every function on both, and the replays play the
       // protocol, groups, limits, rates, workflows and replacing on both; so do `breaker`, `replace`, `claim` and `migrate`.
@@ -178,10 +196,12 @@ export default defineConfig({
     chaiConfig: { truncateThreshold: 2000 },
     // Two cores are kept busy by six: a file computes for less than half of its time, and waits for processes, leases
     // and time-outs for the rest.
-    maxWorkers: 6,
+    maxWorkers: part === 'stress' ? 3 : 6,
     // A process runs one file after another and loads the sources once.
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    projects: [unit, packaged, older, pooled].filter((project) => project !== undefined && project !== false),
+    projects: (isOnePart ? [packaged] : [unit, packaged, older, pooled]).filter(
+      (project) => project !== undefined && project !== false,
+    ),
   },
 });

@@ -7,6 +7,7 @@ import { stripVTControlCharacters } from 'node:util';
 export default class Reporter {
   onTestRunEnd(modules, unhandled) {
     const projects = {};
+    const files = [];
     const failures = unhandled.map((error) => ({
       test: 'outside of any test',
       state: 'failed',
@@ -16,8 +17,10 @@ export default class Reporter {
       const project = module.project.name;
       projects[project] ??= { files: 0, passed: 0, ms: 0 };
       projects[project].files += 1;
-      projects[project].ms += module.diagnostic().duration;
       const at = `[${project}] ${module.relativeModuleId}`;
+      const ms = module.diagnostic().duration;
+      projects[project].ms += ms;
+      files.push({ at, ms });
       for (const suite of [module, ...module.children.allSuites()])
         for (const error of suite.errors())
           failures.push({ test: at, state: 'failed', found: [textOf(error)] });
@@ -27,7 +30,7 @@ export default class Reporter {
         else failures.push({ test: `${at}: ${test.fullName}`, state, found: errors.map(textOf) });
       }
     }
-    writeFileSync(process.env.TASKQ_REPORT, JSON.stringify({ projects, failures }));
+    writeFileSync(process.env.TASKQ_REPORT, JSON.stringify({ projects, files, failures }));
   }
 }
 

@@ -241,7 +241,7 @@ async function columnsOf(relation) {
 }
 
 const TASK_COLUMNS = {
-  id: 'id, for ever the same',
+  id: 'id, forever the same',
   queue: 'queue',
   type: 'name of its handler',
   priority: '0 (most urgent) to 9',

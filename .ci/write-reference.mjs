@@ -269,7 +269,13 @@ ${await auditColumns()}`;
 
 const manual = `# SQL
 
-Generated from the code (\`npm run tables\`). psql shows the same: \`\\df+ taskq.*\`.
+Generated from the code (\`npm run tables\`). The database has the same text:
+
+\`\`\`sql
+select p.oid::regprocedure, obj_description(p.oid, 'pg_proc')
+from pg_proc p where p.pronamespace = 'taskq'::regnamespace and obj_description(p.oid, 'pg_proc') is not null
+order by 1;
+\`\`\`
 
 All of taskq is SQL functions in the schema \`taskq\`; the daemon, the commands and the library call nothing else. They run
 with the rights of the owner of the schema, so a caller needs no right on a table, only EXECUTE on the function:

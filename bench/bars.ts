@@ -2,6 +2,7 @@ import { DRAIN } from './bars/drain.ts';
 import { ENDURANCE } from './bars/endurance.ts';
 import { GROUPS } from './bars/groups.ts';
 import { LATENCY_AND_ENQUEUE } from './bars/latency-and-enqueue.ts';
+import { ROLES } from './bars/roles.ts';
 import { SUPERVISORS } from './bars/supervisors.ts';
 import { WORKFLOW } from './bars/workflow.ts';
 import type { Bar } from './lib/bars.ts';
@@ -13,5 +14,6 @@ export const BARS: readonly Bar[] = [
   ...ENDURANCE,
   ...GROUPS,
   ...WORKFLOW,
+  ...ROLES,
   ...SUPERVISORS,
 ];

@@ -12,6 +12,8 @@ import { http } from './scenarios/http.ts';
 import { idle } from './scenarios/idle.ts';
 import { latency } from './scenarios/latency.ts';
 import { limits } from './scenarios/limits.ts';
+import { roles } from './scenarios/roles.ts';
+import { schedules } from './scenarios/schedules.ts';
 import { slots } from './scenarios/slots.ts';
 import { slow } from './scenarios/slow.ts';
 import { snapshot } from './scenarios/snapshot.ts';
@@ -35,11 +37,13 @@ export const SCENARIOS: readonly Scenario[] = [
   groups,
   limits,
   claimForms,
+  roles,
   fair,
   followUps,
   events,
   functions,
   workflow,
+  schedules,
   supervisors,
   http,
 ];

@@ -3,12 +3,12 @@
 \set ON_ERROR_STOP on
 \set QUIET on
 set client_min_messages = warning;
-create schema if not exists shop;
-create table shop.orders (id bigint generated always as identity primary key, customer text not null);
+create schema if not exists greetings;
+create table greetings.orders (id bigint generated always as identity primary key, customer text not null);
 
 -- With the rights of its owner, who may enqueue: whoever may insert an order need not be granted that. Whoever does is
 -- still the one who has enqueued the task.
-create function shop.enqueue_greeting()
+create function greetings.enqueue_greeting()
 returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -21,4 +21,5 @@ begin
 end
 $$;
 
-create trigger enqueue_greeting after insert on shop.orders for each row execute function shop.enqueue_greeting();
+create trigger enqueue_greeting after insert on greetings.orders
+for each row execute function greetings.enqueue_greeting();

@@ -74,6 +74,7 @@ export type { Level } from './lib/level.ts';
 export type { TransactionClient } from './lib/open-transaction.ts';
 export type { PgClient, PgPool } from './lib/pg-client.ts';
 export type { SynchronousCommit } from './lib/synchronous-commit.ts';
+export type { ActingSettings } from './library/acting-settings.ts';
 export type { AuditFilter, AuditRecord } from './library/audit-records.ts';
 export type { QueueChanges, TypeChanges } from './library/changed-settings.ts';
 export { createWorker, type TaskWorker, type TaskWorkerEnd } from './library/create-worker.ts';

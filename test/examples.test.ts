@@ -64,7 +64,6 @@ describe('by roles without a right on any table of the queue,', () => {
     // Its function runs with the rights of who made it, a producer.
     psql('producer', '-f', join(EXAMPLES, 'trigger.sql'));
     await client.query("select taskq.add_types('{greet, divide}')");
-    await client.query(`grant create, usage on schema shop to ${roles.worker}`);
   });
   afterAll(async () => {
     const client = await database.client();
@@ -78,7 +77,7 @@ describe('by roles without a right on any table of the queue,', () => {
 
   /** One that a trigger enqueues, and two more, of which one fails at first. */
   function enqueueThree(name: string): string[] {
-    psql('producer', '-c', `insert into shop.orders (customer) values ('${name}')`);
+    psql('producer', '-c', `insert into greetings.orders (customer) values ('${name}')`);
     const enqueue =
       'select id from taskq.enqueue(\'divide\', \'{"by": 6, "n": $n}\', \'{"max_attempts": 1}\')';
     return [3, 0].map((n) => psql('producer', '-c', enqueue.replace('$n', String(n))).trim());

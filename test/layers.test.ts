@@ -75,7 +75,7 @@ test('no file imports from a layer above its own', () => {
   expect(upward).toEqual([]);
 });
 
-test('no room of the worker imports from one that it is not to know', () => {
+test('no folder of the worker imports from one that it may not', () => {
   const wrong = imports
     .filter(({ layer, from }) => layer === 'worker' && from.startsWith('.'))
     .map(({ file, from }) => ({ file, to: relative(SRC, join(SRC, dirname(file), from)) }))

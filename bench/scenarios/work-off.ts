@@ -14,6 +14,8 @@ export interface WorkOff {
   readonly bytes: number;
   /** Adds the tasks; absent: they are plain ones. */
   readonly filling?: (address: StoreAddress) => Promise<void>;
+  /** Returns the address that the workers connect to; absent: that of the store. */
+  readonly workersAddress?: (address: StoreAddress) => Promise<StoreAddress>;
   /** After this long, measure what was done. */
   readonly limitMs: number;
   /** Called once the tasks are there, before the workers start; the function it returns is called at the end. */
@@ -51,7 +53,8 @@ export async function workOff(bench: Bench, work: WorkOff): Promise<WorkedOff> {
       client.query('vacuum (analyze)').then(() => client.query('checkpoint')),
     );
   const after = await work.meanwhile?.(address);
-  const workers = await startWorkers(bench.undo, { ...work.order, address }, work.processes);
+  const workersAddress = (await work.workersAddress?.(address)) ?? address;
+  const workers = await startWorkers(bench.undo, { ...work.order, address: workersAddress }, work.processes);
   const walBefore = isPostgres ? await walAt(address) : 0;
   const cpuBefore = await bench.serverCpuMs();
   const began = clockMs();

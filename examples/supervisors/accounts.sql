@@ -151,7 +151,8 @@ set search_path = pg_catalog, pg_temp
 set lock_timeout = '10s'
 as $$
 declare
-  _account_anonymization_task_id constant bigint := _payload ->> 'account_anonymization_task_id';
+  _account_anonymization_task_id constant bigint :=
+    substring(_payload ->> 'account_anonymization_task_id', '^[0-9]{1,18}$');
   _account_id bigint;
   _check integer;
   _account_anonymization_attempt_id bigint;
@@ -167,7 +168,7 @@ begin
   if not found then
     return '{"status": "account_anonymization_task_not_found"}';
   end if;
-  if (_payload ->> 'check')::integer <> _check then
+  if _payload ->> 'check' <> _check::text then
     return '{"status": "superseded"}';
   end if;
 
@@ -303,7 +304,7 @@ set search_path = pg_catalog, pg_temp
 set lock_timeout = '10s'
 as $$
 declare
-  _account_deletion_task_id constant bigint := _payload ->> 'account_deletion_task_id';
+  _account_deletion_task_id constant bigint := substring(_payload ->> 'account_deletion_task_id', '^[0-9]{1,18}$');
   _account_id bigint;
   _check integer;
   _error_message text;
@@ -319,7 +320,7 @@ begin
   if not found then
     return '{"status": "account_deletion_task_not_found"}';
   end if;
-  if (_payload ->> 'check')::integer <> _check then
+  if _payload ->> 'check' <> _check::text then
     return '{"status": "superseded"}';
   end if;
 

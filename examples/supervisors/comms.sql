@@ -152,7 +152,7 @@ set search_path = pg_catalog, pg_temp
 set lock_timeout = '10s'
 as $$
 declare
-  _send_email_task_id constant bigint := _payload ->> 'send_email_task_id';
+  _send_email_task_id constant bigint := substring(_payload ->> 'send_email_task_id', '^[0-9]{1,18}$');
   _email_message_id bigint;
   _check integer;
   _num_failures integer;
@@ -168,11 +168,11 @@ begin
   if not found then
     return '{"status": "send_email_task_not_found"}';
   end if;
-  if (_payload ->> 'check')::integer <> _check then
+  if _payload ->> 'check' <> _check::text then
     return '{"status": "superseded"}';
   end if;
   -- The task of an attempt may be lost: dead, cancelled or deleted. Without an outcome, the attempt would be
-  -- outstanding for ever. Within the day an operator can revive the task.
+  -- outstanding forever. Within the day an operator can revive the task.
   insert into comms.send_email_attempt_failed (send_email_attempt_id, error_message)
   select a.send_email_attempt_id, 'no outcome within a day'
   from comms.send_email_attempt a
@@ -230,7 +230,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  _send_email_attempt_id constant bigint := _payload ->> 'send_email_attempt_id';
+  _send_email_attempt_id constant bigint := substring(_payload ->> 'send_email_attempt_id', '^[0-9]{1,18}$');
   _email record;
 begin
   if _send_email_attempt_id is null then
@@ -263,7 +263,8 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  _send_email_attempt_id constant bigint := _payload #>> '{original_payload,send_email_attempt_id}';
+  _send_email_attempt_id constant bigint :=
+    substring(_payload #>> '{original_payload,send_email_attempt_id}', '^[0-9]{1,18}$');
 begin
   if _send_email_attempt_id is null then
     return '{"status": "missing_attempt_id"}';
@@ -284,7 +285,8 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  _send_email_attempt_id constant bigint := _payload #>> '{original_payload,send_email_attempt_id}';
+  _send_email_attempt_id constant bigint :=
+    substring(_payload #>> '{original_payload,send_email_attempt_id}', '^[0-9]{1,18}$');
 begin
   if _send_email_attempt_id is null then
     return '{"status": "missing_attempt_id"}';

@@ -131,7 +131,7 @@ set search_path = pg_catalog, pg_temp
 set lock_timeout = '10s'
 as $$
 declare
-  _send_sms_task_id constant bigint := _payload ->> 'send_sms_task_id';
+  _send_sms_task_id constant bigint := substring(_payload ->> 'send_sms_task_id', '^[0-9]{1,18}$');
   _sms_message_id bigint;
   _check integer;
   _num_failures integer;
@@ -147,11 +147,11 @@ begin
   if not found then
     return '{"status": "send_sms_task_not_found"}';
   end if;
-  if (_payload ->> 'check')::integer <> _check then
+  if _payload ->> 'check' <> _check::text then
     return '{"status": "superseded"}';
   end if;
   -- The task of an attempt may be lost: dead, cancelled or deleted. Without an outcome, the attempt would be
-  -- outstanding for ever. Within the day an operator can revive the task.
+  -- outstanding forever. Within the day an operator can revive the task.
   insert into comms.send_sms_attempt_failed (send_sms_attempt_id, error_message)
   select a.send_sms_attempt_id, 'no outcome within a day'
   from comms.send_sms_attempt a
@@ -209,7 +209,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  _send_sms_attempt_id constant bigint := _payload ->> 'send_sms_attempt_id';
+  _send_sms_attempt_id constant bigint := substring(_payload ->> 'send_sms_attempt_id', '^[0-9]{1,18}$');
   _sms record;
 begin
   if _send_sms_attempt_id is null then
@@ -242,7 +242,8 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  _send_sms_attempt_id constant bigint := _payload #>> '{original_payload,send_sms_attempt_id}';
+  _send_sms_attempt_id constant bigint :=
+    substring(_payload #>> '{original_payload,send_sms_attempt_id}', '^[0-9]{1,18}$');
 begin
   if _send_sms_attempt_id is null then
     return '{"status": "missing_attempt_id"}';
@@ -263,7 +264,8 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  _send_sms_attempt_id constant bigint := _payload #>> '{original_payload,send_sms_attempt_id}';
+  _send_sms_attempt_id constant bigint :=
+    substring(_payload #>> '{original_payload,send_sms_attempt_id}', '^[0-9]{1,18}$');
 begin
   if _send_sms_attempt_id is null then
     return '{"status": "missing_attempt_id"}';

@@ -140,7 +140,7 @@ set search_path = pg_catalog, pg_temp
 set lock_timeout = '10s'
 as $$
 declare
-  _file_deletion_task_id constant bigint := _payload ->> 'file_deletion_task_id';
+  _file_deletion_task_id constant bigint := substring(_payload ->> 'file_deletion_task_id', '^[0-9]{1,18}$');
   _file_id bigint;
   _check integer;
   _num_failures integer;
@@ -156,11 +156,11 @@ begin
   if not found then
     return '{"status": "file_deletion_task_not_found"}';
   end if;
-  if (_payload ->> 'check')::integer <> _check then
+  if _payload ->> 'check' <> _check::text then
     return '{"status": "superseded"}';
   end if;
   -- The task of an attempt may be lost: dead, cancelled or deleted. Without an outcome, the attempt would be
-  -- outstanding for ever. Within the day an operator can revive the task.
+  -- outstanding forever. Within the day an operator can revive the task.
   insert into files.file_deletion_task_failed (file_deletion_attempt_id, error_message)
   select a.file_deletion_attempt_id, 'no outcome within a day'
   from files.file_deletion_attempt a
@@ -238,7 +238,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  _file_deletion_attempt_id constant bigint := _payload ->> 'file_deletion_attempt_id';
+  _file_deletion_attempt_id constant bigint := substring(_payload ->> 'file_deletion_attempt_id', '^[0-9]{1,18}$');
   _file record;
 begin
   if _file_deletion_attempt_id is null then
@@ -272,7 +272,8 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  _file_deletion_attempt_id constant bigint := _payload #>> '{original_payload,file_deletion_attempt_id}';
+  _file_deletion_attempt_id constant bigint :=
+    substring(_payload #>> '{original_payload,file_deletion_attempt_id}', '^[0-9]{1,18}$');
 begin
   if _file_deletion_attempt_id is null then
     return '{"status": "missing_attempt_id"}';
@@ -299,7 +300,8 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  _file_deletion_attempt_id constant bigint := _payload #>> '{original_payload,file_deletion_attempt_id}';
+  _file_deletion_attempt_id constant bigint :=
+    substring(_payload #>> '{original_payload,file_deletion_attempt_id}', '^[0-9]{1,18}$');
 begin
   if _file_deletion_attempt_id is null then
     return '{"status": "missing_attempt_id"}';

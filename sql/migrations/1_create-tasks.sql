@@ -56,9 +56,9 @@ create table taskq.tasks (
   tags jsonb,
   backoff jsonb,
   retention taskq.retention,
-  -- The task that is to follow this one, because it was to replace it while a worker held it (see taskq.leave).
+  -- The task that follows this one, because it was to replace it while a worker held it (see taskq.leave).
   again jsonb,
-  -- The tasks that are to follow its end: {complete, dead}, each {type, queue, payload} (see taskq.call_back).
+  -- The tasks that follow its end: {complete, dead}, each {type, queue, payload} (see taskq.call_back).
   on_end jsonb,
   traceparent text,
   source text,
@@ -137,6 +137,7 @@ create table taskq.workflows (
   id bigint generated always as identity primary key,
   created_at timestamptz not null default clock_timestamp(),
   failing_at timestamptz,
+  retried_at timestamptz,
   ended_at timestamptz,
   cancel_requested_at timestamptz,
   max_dead integer,
@@ -146,9 +147,17 @@ create table taskq.workflows (
   live_steps integer not null default 0,
   waiting_steps integer not null default 0,
   deaths integer not null default 0,
+  -- Those that the last retry could not undo: they do not let it fail again.
+  spared_deaths integer not null default 0,
+  -- The on_step task that was enqueued last.
+  on_step_task bigint,
   -- The last day on which it is kept: that of its step which is kept longest. Null until it has ended.
   drop_on date,
   is_open boolean not null default false,
+  -- A retry opens it again: it was cancelled while it was open, or closed while its on_step task ran.
+  reopens boolean not null default false,
+  -- It fails fast, and an on_step task has been enqueued after the last of its steps had ended.
+  has_told_failing boolean not null default false,
   fail_fast boolean not null default false,
   -- A step has ended that no on_step task has been enqueued for.
   step_due boolean not null default false,
@@ -157,7 +166,7 @@ create table taskq.workflows (
   name text collate "C" not null,
   created_by text not null default session_user,
   cancel_reason text,
-  -- The tasks that are to follow its end, its failing and each end of a step: {type, queue, payload}.
+  -- The tasks that follow its end, its failing and each end of a step: {type, queue, payload}.
   on_end jsonb,
   on_failing jsonb,
   on_step jsonb,
@@ -198,7 +207,7 @@ create table taskq.workflow_steps (
 with (fillfactor = 70);
 
 -- The child waits for the parent. is_met: the end of the parent has been counted down in its parents_left.
--- No foreign key to the steps: whoever adds a child would wait for a person who has the row of its parent locked.
+-- No foreign key to the steps: whoever adds a child would wait for any session that has locked the parent's row.
 create table taskq.workflow_edges (
   workflow_id bigint not null references taskq.workflows on delete cascade,
   is_met boolean not null default false,
@@ -224,6 +233,8 @@ create table taskq.workflow_asks (
   live integer not null default 0,
   waiting integer not null default 0,
   deaths integer not null default 0,
+  -- Those that the last retry could not undo: they do not let it fail again.
+  spared_deaths integer not null default 0,
   steps text[] not null default '{}',
   primary key (due_at, id)
 )
@@ -353,7 +364,10 @@ create table taskq.dead_tasks (
   source text,
   progress jsonb,
   -- What the dead letters of one bug have in common (see taskq.fingerprint). Null: put in by hand.
-  fingerprint text collate "C"
+  fingerprint text collate "C",
+
+  -- Lists go by it, and name it as a number of microseconds.
+  constraint a_death_has_a_time check (died_at between '0001-01-01 00:00Z' and '9999-12-31 00:00Z')
 )
 -- Groups are counted in an index alone, as long as few pages have changed since a vacuum.
 with (autovacuum_vacuum_insert_scale_factor = 0.05);

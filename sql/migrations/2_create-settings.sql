@@ -69,8 +69,8 @@ create table taskq.defaults (
   operator jsonb not null default '{}',
   constraint there_is_one_row check (only_row),
   constraint a_task_may_run_once check (max_attempts >= 1),
-  constraint an_attempt_may_take_some_time check (timeout_ms > 0),
-  constraint a_task_may_wait_some_time check (expires_ms > 0),
+  constraint a_timeout_is_1_ms_to_100_years check (timeout_ms between 1 and 3155760000000),
+  constraint tasks_expire_after_1_ms_to_100_years check (expires_ms between 1 and 3155760000000),
   constraint dead_letters_are_kept check (dead_retention <> 'none')
 );
 
@@ -114,8 +114,8 @@ create table taskq.queues (
   registered_by text,
   operator jsonb not null default '{}',
   constraint a_task_may_run_once check (max_attempts >= 1),
-  constraint an_attempt_may_take_some_time check (timeout_ms > 0),
-  constraint a_task_may_wait_some_time check (expires_ms > 0),
+  constraint a_timeout_is_1_ms_to_100_years check (timeout_ms between 1 and 3155760000000),
+  constraint tasks_expire_after_1_ms_to_100_years check (expires_ms between 1 and 3155760000000),
   constraint dead_letters_are_kept check (dead_retention <> 'none'),
   constraint a_group_runs_at_least_one check (group_limit >= 1),
   constraint group_order_is_strict_or_relaxed check (group_order in ('strict', 'relaxed')),
@@ -225,8 +225,8 @@ create table taskq.task_types (
   registered_by text,
   operator jsonb not null default '{}',
   constraint a_task_may_run_once check (max_attempts >= 1),
-  constraint an_attempt_may_take_some_time check (timeout_ms > 0),
-  constraint a_task_may_wait_some_time check (expires_ms > 0),
+  constraint a_timeout_is_1_ms_to_100_years check (timeout_ms between 1 and 3155760000000),
+  constraint tasks_expire_after_1_ms_to_100_years check (expires_ms between 1 and 3155760000000),
   constraint priority_is_0_to_9 check (priority between 0 and 9),
   constraint a_failure_is_retried_or_completes_the_task check (on_failure in ('retry', 'complete')),
   constraint a_log_is_kept_of_failed_attempts_all_or_none check (keep_log in ('failed', 'always', 'none'))
@@ -533,7 +533,7 @@ begin
   end if;
   foreach element in array string_to_array(upper(_field), ',') loop
     part := regexp_match(
-      element, '^(?:(\*)|([A-Z]{3}|[0-9]{1,2})(?:-([A-Z]{3}|[0-9]{1,2}))?)(?:/([0-9]{1,2}))?$'
+      element, '^(?:([*])|([A-Z]{3}|[0-9]{1,2})(?:-([A-Z]{3}|[0-9]{1,2}))?)(?:/([0-9]{1,2}))?$'
     );
     first := case
       when part[1] = '*' then _least

@@ -36,7 +36,14 @@ begin
 end
 $$;
 
-create schema if not exists domain;
+-- Only where it is missing: `if not exists` would ask for the right to create one first.
+do $$
+begin
+  if to_regnamespace('domain') is null then
+    create schema domain;
+  end if;
+end
+$$;
 
 -- The root: one for each subject. subject_id is the id of what the process is about: rename it, and let it reference
 -- your table.
@@ -99,7 +106,10 @@ as $$
   select count(*)::integer from domain.foo_attempt a where a.foo_task_id = _foo_task_id
 $$;
 
--- Whether the attempts for a subject have failed as often as they may.
+-- Whether the attempts for a subject have failed as often as they may. The queue shows the tasks of such a process as
+-- completed, so watch what this finds:
+--
+--   select subject_id from domain.foo_task where domain.is_foo_stuck(subject_id)
 create function domain.is_foo_stuck(_subject_id bigint)
 returns boolean
 language sql stable security definer
@@ -147,7 +157,8 @@ end
 $$;
 
 -- Decides about the next attempt. Status: succeeded, also when it has to look again later; max_attempts_reached, and it
--- looks no more; superseded, another run has decided; missing_foo_task_id and foo_task_not_found.
+-- looks no more; superseded, another run has decided; missing_foo_task_id (also for what is no id) and
+-- foo_task_not_found.
 --
 -- Without `check` in its payload it counts always, and takes over from the run that is enqueued: to look by hand.
 create function domain.foo_supervisor(_payload jsonb)
@@ -158,7 +169,7 @@ set search_path = pg_catalog, pg_temp
 set lock_timeout = '10s'
 as $$
 declare
-  _foo_task_id constant bigint := _payload ->> 'foo_task_id';
+  _foo_task_id constant bigint := substring(_payload ->> 'foo_task_id', '^[0-9]{1,18}$');
   _subject_id bigint;
   _check integer;
   _num_failures integer;
@@ -174,11 +185,11 @@ begin
   if not found then
     return '{"status": "foo_task_not_found"}';
   end if;
-  if (_payload ->> 'check')::integer <> _check then
+  if _payload ->> 'check' <> _check::text then
     return '{"status": "superseded"}';
   end if;
   -- The task of an attempt may be lost: dead, cancelled or deleted. Without an outcome, the attempt would be
-  -- outstanding for ever. Within the day an operator can revive the task.
+  -- outstanding forever. Within the day an operator can revive the task.
   insert into domain.foo_attempt_failed (foo_attempt_id, error_message)
   select a.foo_attempt_id, 'no outcome within a day'
   from domain.foo_attempt a
@@ -238,7 +249,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  _foo_attempt_id constant bigint := _payload ->> 'foo_attempt_id';
+  _foo_attempt_id constant bigint := substring(_payload ->> 'foo_attempt_id', '^[0-9]{1,18}$');
   _root record;
 begin
   if _foo_attempt_id is null then
@@ -262,13 +273,16 @@ begin
 end
 $$;
 
+-- Records it also for an attempt that the supervisor has given up by now: the provider has answered, so the process has
+-- succeeded. The next attempt, if there is one, is not made (see get_foo_payload), unless its call is under way.
 create function domain.record_foo_success(_payload jsonb)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  _foo_attempt_id constant bigint := _payload #>> '{original_payload,foo_attempt_id}';
+  _foo_attempt_id constant bigint :=
+    substring(_payload #>> '{original_payload,foo_attempt_id}', '^[0-9]{1,18}$');
 begin
   if _foo_attempt_id is null then
     return '{"status": "missing_attempt_id"}';
@@ -289,7 +303,8 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  _foo_attempt_id constant bigint := _payload #>> '{original_payload,foo_attempt_id}';
+  _foo_attempt_id constant bigint :=
+    substring(_payload #>> '{original_payload,foo_attempt_id}', '^[0-9]{1,18}$');
 begin
   if _foo_attempt_id is null then
     return '{"status": "missing_attempt_id"}';

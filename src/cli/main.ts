@@ -1,12 +1,21 @@
 import type { CommanderError } from 'commander';
 import { EXIT, type TaskqError } from '../lib/errors.ts';
+import { printed } from '../lib/printed.ts';
 import { buildProgram } from './program.ts';
 import type { Environment } from './run/environment.ts';
 import type { GlobalOptions } from './run/global-options.ts';
 import { namedCommands, withHelpOption } from './run/named-commands.ts';
 
-/** Run one command line. Returns the exit code, after printing any error. */
+/**
+ * Run one command line. Returns the exit code, after printing any error; once all is printed, unless a signal has ended it.
+ */
 export async function main(typed: readonly string[], env: Environment): Promise<number> {
+  const code = await run(typed, env);
+  if (code <= 128) await printed();
+  return code;
+}
+
+async function run(typed: readonly string[], env: Environment): Promise<number> {
   let code: number = EXIT.done;
   const argv = withHelpOption(typed);
   const program = await buildProgram(argv, async (command, commander) => {

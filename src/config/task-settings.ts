@@ -69,7 +69,7 @@ export interface QueueInput {
   readonly deadRetention?: string;
   /** Tasks of each group that have a slot at a time; 1 runs them one after the other. */
   readonly groupLimit?: number;
-  /** Tasks of each group that get a slot in a time, such as `'10/1s'`. */
+  /** Rate at which tasks of each group get slots, such as `'10/1s'`. */
   readonly groupRate?: string;
   /** How many of a group may get one at once after a pause; needs a rate. Default: what that allows in a tenth of a second. */
   readonly groupBurst?: number;
@@ -81,7 +81,7 @@ export interface QueueInput {
   readonly groupBy?: 'type' | 'none';
   /** Tasks of the queue that run at once, on all workers together. */
   readonly maxRunning?: number;
-  /** Tasks that start in a time, such as `'100/1m'`. */
+  /** Rate at which tasks start, such as `'100/1m'`. */
   readonly rate?: string;
   /** How many may start at once after a pause; needs a rate. Default: what that allows in a tenth of a second. */
   readonly burst?: number;

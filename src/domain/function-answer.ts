@@ -17,7 +17,7 @@ export interface FunctionAnswer {
 
 export const SUCCEEDED = 'succeeded';
 /** Another attempt would be answered the same: what is asked for cannot be done. */
-export const INVALID = 'invalid';
+const INVALID = 'invalid';
 /** Something unexpected. */
 export const FAILED = 'failed';
 

@@ -4,7 +4,7 @@ import type { FollowUps } from './follow-ups.ts';
 import { exactPayload } from './payload.ts';
 import { type SignalKind, signalKindOf } from './signals.ts';
 import { STORABLE_LIMITS, type StorableLimits, shortText } from './storable.ts';
-import { type StoredError, storableError } from './storable-error.ts';
+import { type StoredError, storableError, withoutFrames } from './storable-error.ts';
 import { type ResultNote, storableResult } from './storable-result.ts';
 
 /** Who reports the outcome. A handler's own report proves that it does not crash its worker. */
@@ -71,7 +71,7 @@ export interface Cancelled {
 /** How an attempt ended. An attempt that was given back, or whose lease was lost, has no outcome and is not listed. */
 export type Ended =
   | { readonly kind: 'returned'; readonly value: unknown }
-  /** `isCaller`: recognizes a stack line of the code that called the handler; the stack is cut there. */
+  /** `isCaller`: recognizes a stack line of the code that called the handler; see `withoutFrames`. */
   | {
       readonly kind: 'threw';
       readonly thrown: unknown;
@@ -132,16 +132,9 @@ export function outcomeOf(ended: Ended, limits: StorableLimits = STORABLE_LIMITS
 
 function withoutCaller({ isCaller }: Ended & { readonly kind: 'threw' }, outcome: Outcome): Outcome {
   if (isCaller === undefined) return outcome;
-  if (outcome.kind === 'failed') return { ...outcome, error: cutAt(isCaller, outcome.error) };
+  if (outcome.kind === 'failed') return { ...outcome, error: withoutFrames(outcome.error, isCaller) };
   if (outcome.kind !== 'dead' || outcome.error === null) return outcome;
-  return { ...outcome, error: cutAt(isCaller, outcome.error) };
-}
-
-function cutAt(isCaller: (line: string) => boolean, error: StoredError): StoredError {
-  const lines = error.stack?.split('\n') ?? [];
-  const end = lines.findIndex(isCaller);
-  const stack = end > 0 ? lines.slice(0, end).join('\n') : error.stack;
-  return { ...error, stack, cause: error.cause && cutAt(isCaller, error.cause) };
+  return { ...outcome, error: withoutFrames(outcome.error, isCaller) };
 }
 
 const MAX_REASON = 500;

@@ -3,7 +3,7 @@ import { formatDuration, toDurationMs } from '../lib/duration.ts';
 import { TaskqError } from '../lib/errors.ts';
 import { shown } from '../lib/shown.ts';
 
-/** Parses how many tasks of a queue may start in a time, such as `100/1m`. Throws TaskqError `bad_option`. */
+/** Parses the rate at which tasks of a queue may start, such as `100/1m`. Throws TaskqError `bad_option`. */
 export function parseRate(input: unknown, what = 'rate'): string {
   const [, starts, period] =
     (typeof input === 'string' && /^([1-9]\d{0,6})\s*\/\s*(\S+)$/.exec(input.trim())) || [];

@@ -70,6 +70,21 @@ function nameOf(error: object): string {
   return typeof made === 'string' && made !== '' ? made : 'Error';
 }
 
+/**
+ * Leaves out of a stack the frames of the code that called the handler, with all below them, and of what the handler
+ * called there: what is left begins with the handler's own line. A stack without such a line stays as it is.
+ */
+export function withoutFrames(error: StoredError, isCaller: (line: string) => boolean): StoredError {
+  const cause = error.cause && withoutFrames(error.cause, isCaller);
+  const lines = error.stack?.split('\n') ?? [];
+  const first = lines.findIndex((line) => /^ +at /.test(line));
+  const own = lines.findIndex((line, n) => n >= first && !isCaller(line));
+  if (first === -1 || own === -1) return { ...error, cause };
+  const end = lines.findIndex((line, n) => n > own && isCaller(line));
+  const kept = [...lines.slice(0, first), ...lines.slice(own, end === -1 ? undefined : end)];
+  return { ...error, stack: kept.join('\n'), cause };
+}
+
 /** A stack begins with the message; a long one would leave no room for the frames. */
 function framesFirst(stack: string, headLength: number): string {
   const frames = stack.indexOf('\n    at ');

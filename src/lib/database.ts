@@ -23,7 +23,10 @@ export interface Queryable {
 }
 
 export interface Database extends Queryable {
-  /** Waits for running statements, then closes every connection. After `withinMs`, if given, breaks those left. */
+  /**
+   * Waits for the statements that run or wait for a connection, then closes every connection. After `withinMs`, if given,
+   * breaks those left.
+   */
   close(withinMs?: number): Promise<void>;
 }
 
@@ -58,14 +61,20 @@ interface Opened {
 export function openDatabase(options: DatabaseOptions): Database {
   const { databaseUrl, deadlineMs = 30_000 } = options;
   const known = new WeakMap<pg.ClientBase, Opened>();
+  /** Pending `pool.connect()` calls, which `pool.end()` would never settle. */
+  const waiting = new Set<Promise<unknown>>();
   let era = 0;
   const pool = openPool(options);
 
   const connectAny = async (): Promise<pg.PoolClient> => {
+    const connecting = pool.connect();
+    waiting.add(connecting);
     try {
-      return await pool.connect();
+      return await connecting;
     } catch (error) {
       throw unreachable(databaseUrl, error);
+    } finally {
+      waiting.delete(connecting);
     }
   };
   const connect = async (): Promise<{ client: pg.PoolClient; session: Session }> => {
@@ -107,7 +116,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     async close(withinMs) {
       const clients = clientsOf(pool);
-      const ended = pool.end();
+      const ended = Promise.allSettled(waiting).then(() => pool.end());
       if (withinMs === undefined || (await within(withinMs, ended))) return ended;
       for (const client of clients) destroy(client);
     },

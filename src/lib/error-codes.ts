@@ -25,14 +25,17 @@ export const ERROR_CODES = described({
   },
   bad_file: { meaning: 'the file of `--file` cannot be read', remedy: 'check its path and its permissions' },
   bad_handler: {
-    meaning: 'a handler exports something else than a handler',
+    meaning: 'a handler file exports something other than a handler',
     remedy: 'correct the file or the map',
   },
   bad_item: {
     meaning: 'a line or element of `enqueue --file` cannot become a task; one error for each',
     remedy: 'correct it, or skip it with `--skip-bad`',
   },
-  bad_items: { meaning: 'the file has such lines, and nothing was enqueued', remedy: 'the same' },
+  bad_items: {
+    meaning: 'the file has bad lines or elements, and nothing was enqueued',
+    remedy: 'correct them, or skip them with `--skip-bad`',
+  },
   bad_json: { meaning: 'text is not JSON', remedy: 'correct it at the place that the message names' },
   bad_name: {
     meaning: 'the name of a queue, type, key or tag is invalid',
@@ -79,39 +82,57 @@ export const ERROR_CODES = described({
     meaning: 'the local PostgreSQL could not create its data directory',
     remedy: 'see the hint',
   },
-  embedded_locked: { meaning: 'another process has been starting it for too long', remedy: 'see the hint' },
+  embedded_locked: {
+    meaning: 'another process has been starting the local PostgreSQL for too long',
+    remedy: 'see the hint',
+  },
   embedded_missing: {
-    meaning: 'its package is not installed',
+    meaning: 'the package of the local PostgreSQL is not installed',
     remedy: 'install optional dependencies, or set `DATABASE_URL`',
   },
-  embedded_no_account: { meaning: 'root has no account to run it as', remedy: 'start taskq as another user' },
-  embedded_no_answer: { meaning: 'it accepts no connections', remedy: 'see `taskq db logs`' },
-  embedded_no_binaries: { meaning: 'its binaries cannot be copied or run', remedy: 'see the message' },
+  embedded_no_account: {
+    meaning: 'there is no account as which root can run the local PostgreSQL',
+    remedy: 'start taskq as another user',
+  },
+  embedded_no_answer: {
+    meaning: 'the local PostgreSQL accepts no connections',
+    remedy: 'see `taskq db logs`',
+  },
+  embedded_no_binaries: {
+    meaning: 'the programs of the local PostgreSQL cannot be copied or run',
+    remedy: 'see the message',
+  },
   embedded_not_yours: {
-    meaning: 'its directory belongs to another user',
-    remedy: 'set `XDG_STATE_HOME` to a directory of your own',
+    meaning: 'the directory of the local PostgreSQL belongs to another user',
+    remedy: 'set `TASKQ_STATE_DIR` to a directory of your own',
   },
   embedded_orphans: {
-    meaning: 'processes of a killed server still use its data',
+    meaning: 'processes of a killed server still use the data of the local PostgreSQL',
     remedy: 'end the processes that the message names',
   },
   embedded_other_major: {
-    meaning: 'its data is of another major version of PostgreSQL',
+    meaning: 'the data of the local PostgreSQL is of another major version',
     remedy: 'see the hint',
   },
   embedded_path_too_long: {
-    meaning: 'the path of its socket is too long',
-    remedy: 'set `XDG_STATE_HOME` to a shorter path',
+    meaning: 'the path of the socket of the local PostgreSQL is too long',
+    remedy: 'set `TASKQ_STATE_DIR` to a shorter path',
   },
-  embedded_start_failed: { meaning: 'it did not start', remedy: 'see the message and `taskq db logs`' },
+  embedded_start_failed: {
+    meaning: 'the local PostgreSQL did not start',
+    remedy: 'see the message and `taskq db logs`',
+  },
   embedded_state_dir: {
-    meaning: 'its directory cannot be used',
+    meaning: 'the directory of the local PostgreSQL cannot be used',
     remedy: 'correct the permissions that the message names',
   },
-  embedded_stop_failed: { meaning: 'it does not end', remedy: 'see `taskq db logs`' },
-  embedded_unsupported: { meaning: 'there is none for this platform', remedy: 'set `DATABASE_URL`' },
+  embedded_stop_failed: { meaning: 'the local PostgreSQL does not end', remedy: 'see `taskq db logs`' },
+  embedded_unsupported: {
+    meaning: 'there is no local PostgreSQL for this platform',
+    remedy: 'set `DATABASE_URL`',
+  },
   endless: {
-    meaning: 'of `taskq/testing`: a task has not ended after 1000 attempts',
+    meaning: 'in `taskq/testing`: a task has not ended after 1000 attempts',
     remedy: 'give it fewer attempts',
   },
   env_file_unreadable: { meaning: 'the file of `--env-file` cannot be read', remedy: 'check its path' },
@@ -166,7 +187,7 @@ export const ERROR_CODES = described({
   },
   no_log: { meaning: 'the local PostgreSQL has no log: it has never been started', remedy: 'start it' },
   no_such_function: {
-    meaning: 'a function or a schema that was to be granted does not exist, or its name is ambiguous',
+    meaning: 'a function or schema named in the grant does not exist, or its name is ambiguous',
     remedy: 'check `--functions`',
   },
   no_such_operation: {
@@ -174,7 +195,7 @@ export const ERROR_CODES = described({
     remedy: 'see `taskq operations`',
   },
   no_such_role: {
-    meaning: 'a role that was to be granted something does not exist',
+    meaning: 'a role named in the grant does not exist',
     remedy: 'create it: `create role … login`',
   },
   no_such_schedule: { meaning: 'no schedule has this name', remedy: 'see `taskq schedule`' },
@@ -200,7 +221,7 @@ export const ERROR_CODES = described({
   not_live: { meaning: 'the task has finished or does not exist', remedy: 'check the id' },
   not_running: { meaning: 'the local PostgreSQL is not running', remedy: '`taskq db start`' },
   not_waiting: {
-    meaning: 'of `taskq/testing`: the task is not waiting',
+    meaning: 'in `taskq/testing`: the task is not waiting',
     remedy: 'run no worker beside the test',
   },
   not_written: {
@@ -241,7 +262,7 @@ export const ERROR_CODES = described({
     remedy: 'drop them, as the hint says',
   },
   schema_differs: {
-    meaning: 'the schema was made by a migration that this version has not',
+    meaning: 'the schema has a migration that this version does not have',
     remedy: 'see the hint',
   },
   schema_in_use: {
@@ -253,6 +274,10 @@ export const ERROR_CODES = described({
   schema_occupied: {
     meaning: 'an object that is not of taskq has a name that `migrate` needs in the schema',
     remedy: 'rename it, as the hint says',
+  },
+  schema_untrusted: {
+    meaning: 'a role could run code of its own with the rights of the owner of the schema',
+    remedy: 'run the statements of the hint, or let that role be a member of the owner',
   },
   spool_failed: {
     meaning: 'the input of `--file` cannot be stored in the temporary directory',
@@ -276,7 +301,7 @@ export const ERROR_CODES = described({
     remedy: 'nothing: the worker asks the database, and retries the task only if nothing was committed',
   },
   unexpected_matches: {
-    meaning: 'another number of tasks matches than was expected, and the operation was not started',
+    meaning: 'the number of matching tasks differs from the expected one; the operation was not started',
     remedy: 'look at them again with a dry run',
   },
   unknown_type: {

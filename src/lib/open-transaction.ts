@@ -105,7 +105,7 @@ function textOf(statement: unknown): string {
  * Whether a statement begins or ends a transaction. The database checks, too, what hides behind another statement; this
  * refuses the common case before it has an effect.
  */
-export function endsTransaction(text: string): boolean {
+function endsTransaction(text: string): boolean {
   return ENDS.test(text.replace(LEADING, ''));
 }
 

@@ -46,7 +46,7 @@ function isSticky(mode: number): boolean {
   return (mode & 0o1000) !== 0;
 }
 
-/** Not `recursive`, with which Node tries for ever in /proc. */
+/** Not `recursive`, with which Node tries forever in /proc. */
 function create(directory: string): void {
   if (existsSync(directory)) return;
   create(dirname(directory));

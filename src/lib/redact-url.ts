@@ -14,14 +14,19 @@ const UP_TO_LAST_AT = /^(\s*(?:[a-z][a-z0-9+.-]*:)?\/\/[^:]*|[^:/?#@\s=]*(?=:(?!
 /** Text after the host's colon that is not a port: most likely a password without its host. */
 const NO_AT_NO_PORT = /^(\s*(?:[a-z][a-z0-9+.-]*:)?\/\/(?!\[)[^:/?#@\s]*):(?!\d*(?:[/?#\s]|$)).*$/is;
 
+/** The same after anything else, as the quotes of an env file, or a name and `=`: up to the first colon but that of `://`. */
+const AFTER_ANYTHING = /^([^:]*:\/\/[^:]*|[^:]*(?!:\/\/)):.*@/s;
+const NO_AT_AFTER_ANYTHING = /^([^:]*:\/\/(?!\[)[^:/?#@\s]*):(?!\d*(?:[/?#\s'"]|$)).*$/s;
+
 function hideUserInfo(text: string): string {
   const query = /^([^?]*@[^?]*)(\?[\w.-]+=.*)$/s.exec(text);
   const head = query?.[1] ?? text;
   const tail = query?.[2] ?? '';
+  const secret = UP_TO_LAST_AT.test(head) ? UP_TO_LAST_AT : AFTER_ANYTHING;
   // Apparent parameters may be the rest of the password.
-  if (tail.includes('@') && UP_TO_LAST_AT.test(head)) return text.replace(UP_TO_LAST_AT, `$1:${HIDDEN}@`);
-  if (head.includes('@')) return head.replace(UP_TO_LAST_AT, `$1:${HIDDEN}@`) + tail;
-  return head.replace(NO_AT_NO_PORT, `$1:${HIDDEN}`) + tail;
+  if (tail.includes('@') && secret.test(head)) return text.replace(secret, `$1:${HIDDEN}@`);
+  if (head.includes('@')) return head.replace(secret, `$1:${HIDDEN}@`) + tail;
+  return head.replace(NO_AT_NO_PORT.test(head) ? NO_AT_NO_PORT : NO_AT_AFTER_ANYTHING, `$1:${HIDDEN}`) + tail;
 }
 
 const SECRET = String.raw`\b(\w*(?:password|passwd|pwd))\s*=\s*`;

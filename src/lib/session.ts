@@ -78,6 +78,7 @@ const OTHERS: Settings = {
   bytea_output: 'hex',
   standard_conforming_strings: 'on',
   array_nulls: 'on',
+  quote_all_identifiers: 'off',
   jit: 'off',
   plan_cache_mode: 'auto',
   ...Object.fromEntries(

@@ -14,13 +14,16 @@ export class Throttle {
   #costMs: number | undefined;
   /** The cost that sets the next pause. */
   #paidMs = 0;
+  /** What is left of it for the pause after that. */
+  #unpaidMs = 0;
   /** The lesser cost of the last two runs: a machine that is busy for a moment makes nothing costly. */
   #lesserMs = 0;
   #failures = 0;
 
   /**
-   * `factor`: each pause is at least this many times as long as the run before it. `firstMs`: caps the cost of the
-   * first run, which is slow because it plans the query and reads pages.
+   * `factor`: pauses are this many times as long as runs. What a run took longer than the one before it is paid for
+   * after the next one: a machine that is busy for a moment puts off nothing. `firstMs`: caps the cost of the first run,
+   * which is slow because it plans the query and reads pages.
    */
   constructor(factor: number, firstMs = Infinity) {
     this.#factor = factor;
@@ -29,7 +32,12 @@ export class Throttle {
 
   /** Whether the work is due at `now`, at least `leastMs` after the last run. */
   isDue(now: number, leastMs = 0): boolean {
-    return now - this.#endedAt >= Math.max(leastMs, this.pauseMs);
+    return this.dueInMs(now, leastMs) <= 0;
+  }
+
+  /** In how many milliseconds after `now` the work is due, at least `leastMs` after the last run. */
+  dueInMs(now: number, leastMs = 0): number {
+    return this.#endedAt + Math.max(leastMs, this.pauseMs) - now;
   }
 
   /** Pause after the last run, in milliseconds. */
@@ -56,7 +64,9 @@ export class Throttle {
   done(costMs: number, now: number): void {
     this.#failures = 0;
     this.#lesserMs = Math.min(costMs, this.#costMs ?? costMs);
-    this.#paidMs = this.#costMs === undefined ? Math.min(costMs, this.#firstMs) : costMs;
+    const isFirst = this.#costMs === undefined;
+    this.#paidMs = isFirst ? Math.min(costMs, this.#firstMs) : this.#lesserMs + this.#unpaidMs;
+    this.#unpaidMs = costMs - this.#lesserMs;
     this.#costMs = costMs;
     this.#endedAt = now;
   }
@@ -66,6 +76,7 @@ export class Throttle {
     this.#failures += 1;
     this.#costMs = Math.max(costMs, this.#costMs ?? 0);
     this.#paidMs = this.#costMs;
+    this.#unpaidMs = 0;
     this.#endedAt = now;
   }
 

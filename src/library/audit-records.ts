@@ -4,7 +4,12 @@ import { badOption } from '../lib/bad-option.ts';
 import type { Queryable } from '../lib/database.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { instantOf } from '../queue/inspect/instant.ts';
-import { type AuditRow, listAudit, type AuditFilter as StoredFilter } from '../queue/inspect/list-audit.ts';
+import {
+  type AuditPage,
+  type AuditRow,
+  listAudit,
+  type AuditFilter as StoredFilter,
+} from '../queue/inspect/list-audit.ts';
 
 /** Filters what people did: every field given must match. */
 export interface AuditFilter {
@@ -68,10 +73,10 @@ export async function* auditRecords(
   const filter = storedFilter(given);
   for (let after: string | null = null; ; ) {
     const from: string | null = after;
-    const rows: AuditRow[] = await ask((db) => listAudit(db, filter, PAGE, from));
-    yield* rows.map(recordOf);
-    if (rows.length < PAGE) return;
-    after = rows.at(-1)!.id;
+    const { actions, nextAfter }: AuditPage = await ask((db) => listAudit(db, filter, PAGE, from));
+    yield* actions.map(recordOf);
+    if (nextAfter === null) return;
+    after = nextAfter;
   }
 }
 

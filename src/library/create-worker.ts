@@ -58,6 +58,7 @@ class ApplicationWorker implements TaskWorker {
   readonly #stop = new AbortController();
   #started: Promise<void> | undefined;
   #end!: (end: TaskWorkerEnd | PromiseLike<TaskWorkerEnd>) => void;
+  #fail!: (error: unknown) => void;
 
   constructor(options: CreateWorkerOptions) {
     this.#settings = settingsOf(options);
@@ -65,14 +66,17 @@ class ApplicationWorker implements TaskWorker {
     this.#types = typesOf(options);
     this.#isolation = isolationOf(options);
     this.#events = listenerLog(options.onEvent ?? (() => {}), logLevelOf(options));
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve;
+    this.ended = new Promise((resolve, reject) => {
+      [this.#end, this.#fail] = [resolve, reject];
     });
     this.ended.catch(() => {}); // `start` rejects with the same error, or a warning reports it
   }
 
   start(): Promise<void> {
-    this.#started ??= this.#begin();
+    this.#started ??= this.#begin().catch((error: unknown) => {
+      this.#fail(error);
+      throw error;
+    });
     return this.#started;
   }
 

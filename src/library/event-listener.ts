@@ -1,5 +1,5 @@
+import { guarded } from '../lib/guarded.ts';
 import { LEVELS, type Level } from '../lib/level.ts';
-import { messageOf } from '../lib/thrown.ts';
 import { EVENTS, type EventLog, type EventName } from '../worker/log/events.ts';
 
 /** A log event of a worker, with the fields of a line of the daemon's log, named as the columns are. */
@@ -15,21 +15,8 @@ export interface WorkerEvent {
  * throws or rejects with is emitted as a process warning; later ones are ignored.
  */
 export function listenerLog(listener: (event: WorkerEvent) => unknown, lowest: Level): EventLog {
-  let hasThrown = false;
-  const complain = (thrown: unknown) => {
-    if (hasThrown) return;
-    hasThrown = true;
-    process.emitWarning(`the listener of a taskq worker threw: ${messageOf(thrown)}`, 'TaskqWarning');
-  };
   const passing = new Set(LEVELS.slice(LEVELS.indexOf(lowest)));
-  const call = (event: WorkerEvent) => {
-    try {
-      const answer = listener(event);
-      if (answer instanceof Promise) answer.catch(complain);
-    } catch (thrown) {
-      complain(thrown);
-    }
-  };
+  const call = guarded('the listener of a taskq worker', listener);
   return {
     isDebugEnabled: lowest === 'debug',
     event(name, fields = {}) {

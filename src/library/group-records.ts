@@ -90,7 +90,7 @@ export interface SlotCandidate {
 export interface GroupChanges {
   /** Tasks of the group that have a slot at a time; null: as its queue sets. */
   readonly limit?: number | null;
-  /** Tasks of the group that get a slot in a time, such as `'10/1s'`; null: as its queue sets, without a burst of its own. */
+  /** Rate at which tasks of the group get slots, such as `'10/1s'`; null: as its queue sets, without a burst of its own. */
   readonly rate?: string | null;
   /** How many may get one at once after a pause; needs a rate. Null: what that allows in a tenth of a second. */
   readonly burst?: number | null;

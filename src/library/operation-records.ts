@@ -30,8 +30,12 @@ export interface OperationRecord {
   /** How many were no longer for the verb. */
   readonly skipped: number;
   readonly failed: number;
-  /** How many of the revived tasks died again, as far as it has looked; null: it does not look. */
+  /** How many of the revived tasks died again while it went on; null: it does not look. */
   readonly deadAgain: number | null;
+  /** How many of them had not ended when it last looked; likewise. */
+  readonly notEnded: number | null;
+  /** The first ten of these, for which a canary waits; null: it does not. */
+  readonly waitsFor: readonly string[] | null;
   /** The first hundred that failed. */
   readonly failures: readonly OperationFailure[];
   readonly createdAt: Date;
@@ -53,10 +57,11 @@ export interface OperationRecord {
 export function operationOf(row: ListedOperation): OperationRecord {
   const { id, verb, filter, settings, by, role, via, reason, state, matched, done, skipped, failed } = row;
   const { at_least: atLeast, dead_again: deadAgain, stopped_because: stoppedBecause } = row;
+  const { not_ended: notEnded, waits_for: waitsFor } = row;
   const { failures, trouble, rate, canary } = row;
   return {
     ...{ id, verb, filter, settings, by, role, via, reason, state, matched, atLeast, done, skipped, failed },
-    ...{ deadAgain, failures, stoppedBecause, trouble, rate, canary },
+    ...{ deadAgain, notEnded, waitsFor, failures, stoppedBecause, trouble, rate, canary },
     createdAt: new Date(row.created_at),
     endedAt: timeOf(row.ended_at),
     stopAt: row.stop_at === null ? null : `${row.stop_at}%`,

@@ -7,10 +7,11 @@ import type { TaskStatus } from '../domain/task.ts';
 import { badOption } from '../lib/bad-option.ts';
 import type { Queryable } from '../lib/database.ts';
 import type { ListedSchedule } from '../queue/inspect/list-schedules.ts';
+import type { ActingSettings } from './acting-settings.ts';
 import { timeOf } from './time-of.ts';
 
 /** A schedule to be set. */
-export interface ScheduleSettings<Type extends string = string> extends ScheduleOptions {
+export interface ScheduleSettings<Type extends string = string> extends ScheduleOptions, ActingSettings {
   /** When it fires: cron of 5 or 6 fields (seconds first), `@daily` and the like, or `@every 90s`. */
   readonly expression: string;
   /** The type of its tasks. */
@@ -19,8 +20,6 @@ export interface ScheduleSettings<Type extends string = string> extends Schedule
   readonly payload?: unknown;
   /** Accept a type that no worker has registered. */
   readonly allowUnknown?: boolean;
-  /** Name to record beside the session's role. */
-  readonly by?: string;
 }
 
 /** A schedule. */
@@ -108,10 +107,10 @@ export interface Schedules<Type extends string = string> {
   pause(name: string, settings?: SchedulePauseSettings): Promise<boolean>;
 
   /** Resumes a paused schedule from its next tick on. Returns false if it was not paused. */
-  resume(name: string, settings?: { readonly by?: string }): Promise<boolean>;
+  resume(name: string, settings?: ActingSettings): Promise<boolean>;
 
   /** Removes a schedule; its tasks stay. Returns false if there is none of this name. */
-  remove(name: string, settings?: { readonly by?: string }): Promise<boolean>;
+  remove(name: string, settings?: ActingSettings): Promise<boolean>;
 
   /**
    * Enqueues the task of a schedule now, beside its ticks. `created` is false if the task of an earlier tick is live and
@@ -120,7 +119,7 @@ export interface Schedules<Type extends string = string> {
    */
   run(
     name: string,
-    settings?: { readonly by?: string },
+    settings?: ActingSettings,
   ): Promise<{ readonly id: string; readonly created: boolean; readonly error: string | null } | undefined>;
 
   /** Returns the next ticks of an expression, without a database. Throws TaskqError for an invalid one. */
@@ -137,12 +136,12 @@ export class QueueSchedules<Type extends string> implements Schedules<Type> {
 
   async set(
     name: string,
-    { by, allowUnknown, ...settings }: ScheduleSettings<Type>,
+    { by, reason, allowUnknown, ...settings }: ScheduleSettings<Type>,
   ): Promise<{ readonly created: boolean; readonly nextAt: Date | null }> {
     const schedule = newScheduleOf(name, settings);
     await this.#host.refuseMisfit(schedule.type, JSON.parse(schedule.payload));
     const { setSchedule } = await operations();
-    const options = { by, ...(allowUnknown !== undefined && { allowUnknown }) };
+    const options = { by, reason, ...(allowUnknown !== undefined && { allowUnknown }) };
     const { created, nextAt } = await this.#host.withDatabase((db) => setSchedule(db, schedule, options));
     return { created, nextAt: timeOf(nextAt) };
   }
@@ -165,25 +164,25 @@ export class QueueSchedules<Type extends string> implements Schedules<Type> {
     return this.#host.withDatabase((db) => pauseSchedule(db, name, { by, reason: reason ?? null }));
   }
 
-  async resume(name: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
+  async resume(name: string, acting: ActingSettings = {}): Promise<boolean> {
     checkedName('schedule', name);
     const { resumeSchedule } = await operations();
-    return this.#host.withDatabase((db) => resumeSchedule(db, name, { by }));
+    return this.#host.withDatabase((db) => resumeSchedule(db, name, acting));
   }
 
-  async remove(name: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
+  async remove(name: string, acting: ActingSettings = {}): Promise<boolean> {
     checkedName('schedule', name);
     const { removeSchedule } = await operations();
-    return this.#host.withDatabase((db) => removeSchedule(db, name, { by }));
+    return this.#host.withDatabase((db) => removeSchedule(db, name, acting));
   }
 
   async run(
     name: string,
-    { by }: { readonly by?: string } = {},
+    acting: ActingSettings = {},
   ): Promise<{ readonly id: string; readonly created: boolean; readonly error: string | null } | undefined> {
     checkedName('schedule', name);
     const { runSchedule } = await operations();
-    return this.#host.withDatabase((db) => runSchedule(db, name, { by }));
+    return this.#host.withDatabase((db) => runSchedule(db, name, acting));
   }
 
   async preview(expression: string, { tz = 'UTC', from, count = 5 }: PreviewSettings = {}): Promise<Date[]> {

@@ -73,30 +73,36 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
     });
   }
 
-  retry({ by, ...bulk }: BulkSettings = {}): Promise<BulkResult<RetryAnswer>> {
-    return this.#act('retry', bulk, { act: (db, ids, filter) => retry(db, ids, { by, filter }) });
+  retry({ by, reason, ...bulk }: BulkSettings = {}): Promise<BulkResult<RetryAnswer>> {
+    return this.#act('retry', bulk, { act: (db, ids, filter) => retry(db, ids, { by, reason, filter }) });
   }
 
   async edit(
     { payload, ...changes }: EditChanges,
-    { by, ...bulk }: BulkSettings = {},
+    { by, reason, ...bulk }: BulkSettings = {},
   ): Promise<BulkResult<EditAnswer>> {
     const other = payload === undefined ? undefined : storedPayload('the task', payload);
     const stored = storedChanges(changes, other);
     return this.#act('edit', bulk, {
       act: async (db, ids, filter) => {
         if (other !== undefined) await this.#checkTypes(db, ids, other.value);
-        return edit(db, ids, stored, { by, filter });
+        return edit(db, ids, stored, { by, reason, filter });
       },
       keeps: ({ answer }) => answer !== 'edited' && answer !== 'not_waiting',
       pageSize: EDIT_PAGE,
     });
   }
 
-  async rerun({ by, payload, delay, ...bulk }: RerunManySettings = {}): Promise<BulkResult<RerunAnswer>> {
+  async rerun({
+    by,
+    reason,
+    payload,
+    delay,
+    ...bulk
+  }: RerunManySettings = {}): Promise<BulkResult<RerunAnswer>> {
     const filter = this.#filterOf('rerun', bulk);
     const other = payload === undefined ? undefined : storedPayload('the task', payload);
-    const settings = { ...reviveOptions({ payload: other, delay }), by, filter };
+    const settings = { ...reviveOptions({ payload: other, delay }), by, reason, filter };
     const problemOf = (task: TaskRow) =>
       this.#problemOf(task.type, other === undefined ? task.payload : other.value);
     return this.#ask((db) =>
@@ -110,13 +116,14 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
 
   async revive({
     by,
+    reason,
     payload,
     delay,
     maxAttempts,
     ...bulk
   }: ReviveManySettings = {}): Promise<BulkResult<ReviveAnswer>> {
     const other = payload === undefined ? undefined : storedPayload('the task', payload);
-    const settings = { ...reviveOptions({ payload: other, delay, maxAttempts }), by };
+    const settings = { ...reviveOptions({ payload: other, delay, maxAttempts }), by, reason };
     return this.#act('dead revive', bulk, {
       act: async (db, ids, filter) => {
         if (other !== undefined) await this.#checkTypes(db, ids, other.value);
@@ -126,17 +133,17 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
     });
   }
 
-  purge({ by, ...bulk }: BulkSettings = {}): Promise<BulkResult<PurgeAnswer>> {
+  purge({ by, reason, ...bulk }: BulkSettings = {}): Promise<BulkResult<PurgeAnswer>> {
     return this.#act('purge', bulk, {
-      act: async (db, ids, filter) => (await purge(db, ids, { by, filter })).map(deletionOf),
+      act: async (db, ids, filter) => (await purge(db, ids, { by, reason, filter })).map(deletionOf),
       keeps: ({ heldKey }) => heldKey !== null,
     });
   }
 
-  discard({ by, ...bulk }: BulkSettings = {}): Promise<BulkResult<DiscardAnswer>> {
+  discard({ by, reason, ...bulk }: BulkSettings = {}): Promise<BulkResult<DiscardAnswer>> {
     return this.#act('dead discard', bulk, {
       act: async (db, ids, filter) =>
-        (await discard(db, ids, { by, filter, byHand: filter.by_hand })).map(deletionOf),
+        (await discard(db, ids, { by, reason, filter, byHand: filter.by_hand })).map(deletionOf),
       keeps: ({ heldKey }) => heldKey !== null,
     });
   }
@@ -152,7 +159,7 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
 
   async #act<Answer extends BulkAnswer>(
     verb: BulkVerb,
-    bulk: Omit<BulkSettings, 'by'>,
+    bulk: Omit<BulkSettings, 'by' | 'reason'>,
     { act, keeps, pageSize }: Action<Answer>,
   ): Promise<BulkResult<Answer>> {
     const filter = this.#filterOf(verb, bulk);
@@ -165,7 +172,10 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
   }
 
   /** Returns the filter for all tasks that an action is for. Throws TaskqError. */
-  #filterOf(verb: BulkVerb, { limit, all, signal: _, ...unknown }: Omit<BulkSettings, 'by'>): TaskFilter {
+  #filterOf(
+    verb: BulkVerb,
+    { limit, all, signal: _, ...unknown }: Omit<BulkSettings, 'by' | 'reason'>,
+  ): TaskFilter {
     const [name] = Object.keys(unknown);
     if (name !== undefined) throw badOption(`unknown option "${name}"`);
     const filtered: Filtered = FILTERED[verb];

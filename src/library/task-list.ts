@@ -5,6 +5,7 @@ import type { EditAnswer } from '../queue/operate/edit.ts';
 import type { RerunAnswer } from '../queue/operate/rerun.ts';
 import type { RetryAnswer } from '../queue/operate/retry.ts';
 import type { ReviveAnswer } from '../queue/operate/revive.ts';
+import type { ActingSettings } from './acting-settings.ts';
 import type { DiscardAnswer, PurgeAnswer } from './deletion.ts';
 import type { TaskRecord } from './task-record.ts';
 
@@ -16,18 +17,16 @@ export interface TaskPage<Task> {
 }
 
 /** Settings of an action on all tasks of a list. */
-export interface BulkSettings {
+export interface BulkSettings extends ActingSettings {
   /** Maximum number of tasks, newest first; default: all. */
   readonly limit?: number;
   /** When aborted, it stops and returns what it has done. */
   readonly signal?: AbortSignal;
-  /** Name to record beside the session's role. */
-  readonly by?: string;
   /** Required if the list has no filter: confirms that every task is meant. */
   readonly all?: true;
 }
 
-export interface CancelManySettings extends BulkSettings {
+export interface CancelManySettings extends Omit<BulkSettings, 'reason'> {
   /** Reason for the record, shown with the tasks. */
   readonly reason?: string | null;
 }

@@ -5,6 +5,7 @@ import { didYouMean } from '../lib/nearest.ts';
 import type { PgClient, PgPool } from '../lib/pg-client.ts';
 import { SYNCHRONOUS_COMMITS, type SynchronousCommit } from '../lib/synchronous-commit.ts';
 import type { Enqueued } from '../queue/protocol/enqueue.ts';
+import type { ActingSettings } from './acting-settings.ts';
 
 export type TaskQueueOptions<Handlers> = {
   /** Handlers by type: payloads are checked against their schemas, and their types count as known. */
@@ -69,15 +70,13 @@ export interface EnqueueManyOptions extends Joining {
   readonly onEnqueued?: (answers: readonly Enqueued[]) => void;
 }
 
-export interface ReviveSettings {
+export interface ReviveSettings extends ActingSettings {
   /** Replaces the payload. */
   readonly payload?: unknown;
   /** Wait this long before the first attempt. */
   readonly delay?: string | number;
   /** Number of attempts from now on; for `revive` only. */
   readonly maxAttempts?: number | 'unlimited';
-  /** Name to record beside the session's role. */
-  readonly by?: string;
 }
 
 export type RerunSettings = Omit<ReviveSettings, 'maxAttempts'>;

@@ -40,6 +40,7 @@ import { findByKey } from '../queue/protocol/find-by-key.ts';
 import { newTask, refuseMisfit } from '../queue/protocol/new-task.ts';
 import { refusalOf, troubleOf } from '../queue/protocol/refusal.ts';
 import { type EnqueuedMany, sendBulks } from '../queue/protocol/send-bulks.ts';
+import type { ActingSettings } from './acting-settings.ts';
 import { type AuditFilter, type AuditRecord, auditRecords } from './audit-records.ts';
 import { bulksOf } from './bulks-of.ts';
 import {
@@ -108,6 +109,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   readonly #options: ConnectionOptions;
   #connection: Promise<Connection> | undefined;
   readonly #closed = new AbortController();
+  #closing: Promise<void> | undefined;
   /** What workers enqueue again and again. */
   readonly schedules: Schedules<TypeOf<Handlers>> = new QueueSchedules<TypeOf<Handlers>>({
     withDatabase: (work) => this.#withDatabase(work),
@@ -141,7 +143,9 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
       this.#options = { pool, directUrl: direct };
     } else {
       const message = 'a TaskQueue needs a database: pass either databaseUrl or pool';
-      throw new TaskqError('no_database', message);
+      throw new TaskqError('no_database', message, {
+        hint: 'is DATABASE_URL set? That of the local PostgreSQL is what taskq db url prints',
+      });
     }
   }
 
@@ -246,8 +250,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   }
 
   /** Makes a waiting task due now, whatever it waits for; one that was due keeps its place. */
-  async retry(id: string, { by }: { readonly by?: string } = {}): Promise<RetryAnswer> {
-    return this.#withDatabase(async (db) => (await retry(db, [checkedTaskId(id)], { by }))[0]!);
+  async retry(id: string, acting: ActingSettings = {}): Promise<RetryAnswer> {
+    return this.#withDatabase(async (db) => (await retry(db, [checkedTaskId(id)], acting))[0]!);
   }
 
   /**
@@ -258,34 +262,37 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   async edit(
     id: string,
     { payload, ...changes }: EditChanges,
-    { by }: { readonly by?: string } = {},
+    acting: ActingSettings = {},
   ): Promise<EditAnswer> {
     const other = payload === undefined ? undefined : storedPayload('the task', payload);
     const stored = storedChanges(changes, other);
     return this.#withDatabase(async (db) => {
       checkedTaskId(id);
       if (payload !== undefined) await this.#checkNew(db, id, payload);
-      return (await edit(db, [id], stored, { by }))[0]!;
+      return (await edit(db, [id], stored, acting))[0]!;
     });
   }
 
   /** Deletes a finished task for good, with the errors of its attempts. */
-  async purge(id: string, { by }: { readonly by?: string } = {}): Promise<PurgeAnswer> {
-    return this.#withDatabase(async (db) => deletionOf((await purge(db, [checkedTaskId(id)], { by }))[0]!));
+  async purge(id: string, acting: ActingSettings = {}): Promise<PurgeAnswer> {
+    return this.#withDatabase(async (db) => deletionOf((await purge(db, [checkedTaskId(id)], acting))[0]!));
   }
 
   /** Deletes a dead letter for good, also one added by hand. */
-  async discard(id: string, { by }: { readonly by?: string } = {}): Promise<DiscardAnswer> {
-    return this.#withDatabase(async (db) => deletionOf((await discard(db, [checkedTaskId(id)], { by }))[0]!));
+  async discard(id: string, acting: ActingSettings = {}): Promise<DiscardAnswer> {
+    return this.#withDatabase(async (db) => deletionOf((await discard(db, [checkedTaskId(id)], acting))[0]!));
   }
 
   /**
    * Revives a dead letter: same id and history, all attempts again. Throws InvalidPayloadError if its handler's schema
    * refuses the new payload.
    */
-  async revive(id: string, { payload, delay, maxAttempts, by }: ReviveSettings = {}): Promise<ReviveAnswer> {
+  async revive(
+    id: string,
+    { payload, delay, maxAttempts, by, reason }: ReviveSettings = {},
+  ): Promise<ReviveAnswer> {
     const stored = payload === undefined ? undefined : storedPayload('the task', payload);
-    const options = { ...reviveOptions({ payload: stored, delay, maxAttempts }), by };
+    const options = { ...reviveOptions({ payload: stored, delay, maxAttempts }), by, reason };
     return this.#withDatabase(async (db) => {
       checkedTaskId(id);
       if (payload !== undefined) await this.#checkNew(db, id, payload);
@@ -297,9 +304,9 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * Runs a finished task again, as a new task with the same payload and options that records its source. Throws
    * InvalidPayloadError if its handler's schema refuses the payload.
    */
-  async rerun(id: string, { payload, delay, by }: RerunSettings = {}): Promise<RerunAnswer> {
+  async rerun(id: string, { payload, delay, by, reason }: RerunSettings = {}): Promise<RerunAnswer> {
     const stored = payload === undefined ? undefined : storedPayload('the task', payload);
-    const options = { ...reviveOptions({ payload: stored, delay }), by };
+    const options = { ...reviveOptions({ payload: stored, delay }), by, reason };
     return this.#withDatabase(async (db) => {
       await this.#checkNew(db, checkedTaskId(id), payload);
       return (await rerun(db, [id], options))[0]!;
@@ -336,23 +343,19 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   }
 
   /** Resumes a paused queue. Returns false if it was not paused. */
-  async resumeQueue(queue: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
+  async resumeQueue(queue: string, acting: ActingSettings = {}): Promise<boolean> {
     const name = checkedName('queue', queue);
-    return this.#withDatabase((db) => resumeQueue(db, name, { by }));
+    return this.#withDatabase((db) => resumeQueue(db, name, acting));
   }
 
   /**
    * Sets what applies to the tasks of a queue where they and their type set nothing, overriding the configuration of
    * workers; the other settings stay. `null` removes one. Throws TaskqError for an invalid setting.
    */
-  async setQueue(
-    queue: string,
-    settings: QueueChanges,
-    { by }: { readonly by?: string } = {},
-  ): Promise<void> {
+  async setQueue(queue: string, settings: QueueChanges, acting: ActingSettings = {}): Promise<void> {
     const name = checkedName('queue', queue);
     const changes = queueChangesOf(name, settings);
-    await this.#withDatabase((db) => setQueue(db, name, changes, { by }));
+    await this.#withDatabase((db) => setQueue(db, name, changes, acting));
   }
 
   /**
@@ -360,10 +363,10 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * workers; the other settings stay. `null` removes one. An unknown type becomes known. Throws TaskqError for an
    * invalid setting.
    */
-  async setType(type: string, settings: TypeChanges, { by }: { readonly by?: string } = {}): Promise<void> {
+  async setType(type: string, settings: TypeChanges, acting: ActingSettings = {}): Promise<void> {
     const name = checkedName('type', type);
     const changes = typeChangesOf(name, settings);
-    await this.#withDatabase((db) => setType(db, name, changes, { by }));
+    await this.#withDatabase((db) => setType(db, name, changes, acting));
   }
 
   /** Iterates over the groups of a queue that have a live task, a setting of their own or a pause, in order. */
@@ -385,11 +388,11 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     queue: string,
     group: string,
     settings: GroupChanges,
-    { by }: { readonly by?: string } = {},
+    acting: ActingSettings = {},
   ): Promise<void> {
     const [inQueue, name] = [checkedName('queue', queue), checkedName('group', group)];
     const changes = groupChangesOf(name, settings);
-    await this.#withDatabase((db) => setGroup(db, inQueue, name, changes, { by }));
+    await this.#withDatabase((db) => setGroup(db, inQueue, name, changes, acting));
   }
 
   /** Pauses a group: its running tasks continue. Pausing a paused group replaces who paused it and why. */
@@ -399,15 +402,15 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   }
 
   /** Resumes a paused group. Returns false if it was not paused. */
-  async resumeGroup(queue: string, group: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
+  async resumeGroup(queue: string, group: string, acting: ActingSettings = {}): Promise<boolean> {
     const [inQueue, name] = [checkedName('queue', queue), checkedName('group', group)];
-    return this.#withDatabase((db) => resumeGroup(db, inQueue, name, { by }));
+    return this.#withDatabase((db) => resumeGroup(db, inQueue, name, acting));
   }
 
   /** Closes the open breaker of a type: its tasks are claimed again. Returns false if it was not open. */
-  async resumeType(type: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
+  async resumeType(type: string, acting: ActingSettings = {}): Promise<boolean> {
     const name = checkedName('type', type);
-    return this.#withDatabase((db) => resumeType(db, name, { by }));
+    return this.#withDatabase((db) => resumeType(db, name, acting));
   }
 
   /** Returns the pauses of queues, by name; empty if none is paused. */
@@ -421,8 +424,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * Brings the schema `taskq` up to this version of the package, as `taskq migrate` does: in one transaction, over a
    * connection of its own to `directUrl`, or else `databaseUrl`. Any number of processes may call it at once. Returns
    * the names of the steps it made; empty if the schema was up to date. Throws TaskqError: `schema_newer`,
-   * `schema_differs`, `schema_in_use` after `patience`, `schema_occupied`, `may_not_migrate`, `pooled_connection`, or
-   * `no_database` for a queue that was given only a pool.
+   * `schema_differs`, `schema_in_use` after `patience`, `schema_occupied`, `schema_untrusted`, `may_not_migrate`,
+   * `pooled_connection`, or `no_database` for a queue that was given only a pool.
    */
   async migrate(settings: MigrateSettings = {}): Promise<readonly string[]> {
     const patienceMs = toDurationMs(settings.patience ?? '1m', 'patience');
@@ -461,10 +464,10 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    */
   async releaseKey(
     { queue = 'default', key }: { readonly queue?: string; readonly key: string },
-    { by }: { readonly by?: string } = {},
+    acting: ActingSettings = {},
   ): Promise<KeyRelease> {
     const held = { queue: checkedName('queue', queue), key: checkedName('key', key) };
-    return this.#withDatabase((db) => releaseKey(db, held, { by }));
+    return this.#withDatabase((db) => releaseKey(db, held, acting));
   }
 
   /**
@@ -503,8 +506,12 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   }
 
   /** Closes what this queue has opened, rejects pending waits and ends `events`. The application's pool stays open. */
-  async close(): Promise<void> {
-    if (this.#closed.signal.aborted) return;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.#closed.abort();
     const connection = await this.#connection?.catch(() => undefined);
     await connection?.close(closed());

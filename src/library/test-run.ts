@@ -22,7 +22,7 @@ import { checkSchema } from '../queue/schema/check-schema.ts';
 import { Attempt } from '../worker/attempt/attempt.ts';
 import { Context } from '../worker/attempt/context.ts';
 import type { PayloadCheck } from '../worker/attempt/follow-up-list.ts';
-import { callAlone } from '../worker/attempt/function-calls.ts';
+import { callAlone, checkCallable } from '../worker/attempt/function-calls.ts';
 import type { HandlerOutput } from '../worker/attempt/handler-output.ts';
 import { LogLines, loggedLine } from '../worker/attempt/log-lines.ts';
 import { Notes } from '../worker/attempt/notes.ts';
@@ -140,6 +140,7 @@ export class TestRun {
       installation: this.#installation,
       begin: this.#host.begin,
       call: (call) => callAlone(this.#host.run, call),
+      check: (name, signal) => checkCallable(this.#host.run, name, signal),
       beforeCommit: (completed) => this.#note(task, attempt, notes, completed),
     };
     const check: PayloadCheck = (type, { value }) => {

@@ -21,20 +21,20 @@ export interface WorkflowRecord {
   readonly waitingSteps: number;
   /** Dead, cancelled and expired steps, except those that another death has cancelled. */
   readonly deaths: number;
-  /** When it fails, what is left is cancelled. */
+  /** Once more steps have died than `maxDead` allows, what is left is cancelled. */
   readonly failFast: boolean;
-  /** It fails after more deaths than this; null: not set. */
+  /** `failFast` and `onFailing` act after more deaths than this; null: not set, which means 0. */
   readonly maxDead: number | null;
   /** The task that is enqueued at its end; null: none. */
   readonly onEnd: Callback | null;
-  /** The task that is enqueued when it fails; null: none. */
+  /** The task that is enqueued once more steps have died than `maxDead` allows; null: none. */
   readonly onFailing: Callback | null;
   /** The task that is enqueued when a step has ended; null: none. */
   readonly onStep: Callback | null;
   readonly createdAt: Date;
   /** The role that created it. */
   readonly createdBy: string;
-  /** When it failed, though it may go on; null: it has not. */
+  /** When more steps had died than `maxDead` allows, and `failFast` or `onFailing` acted; null: neither has. */
   readonly failingAt: Date | null;
   /** Null: it has not ended. */
   readonly endedAt: Date | null;

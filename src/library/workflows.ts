@@ -13,6 +13,7 @@ import type { RetriedStep } from '../queue/operate/retry-workflow.ts';
 import type { Waited, WaitLimits } from '../queue/protocol/end-waiter.ts';
 import type { WorkflowEndRow } from '../queue/protocol/get-workflow-ends.ts';
 import type { NewWorkflow, StartedWorkflow } from '../queue/protocol/run-workflow.ts';
+import type { ActingSettings } from './acting-settings.ts';
 import type { WaitOptions } from './task-queue-options.ts';
 import type { GivenSettings, StartSettings } from './workflow-builder.ts';
 import {
@@ -69,7 +70,7 @@ export interface Workflows {
    * Closes an open workflow: it takes no more steps, and ends once all of its steps have. Returns false if it was closed
    * already. Waits at most a second for the transactions that add steps.
    */
-  close(id: string, settings?: { readonly by?: string }): Promise<boolean>;
+  close(id: string, settings?: ActingSettings): Promise<boolean>;
 
   /** Iterates over workflows, newest first. */
   list(filter?: WorkflowFilter): AsyncIterable<WorkflowRecord>;
@@ -91,7 +92,7 @@ export interface Workflows {
    * wait for them again. A step that still runs is no longer to be cancelled: see `ending`. Returns what became of each;
    * empty if none has died or was to be cancelled.
    */
-  retry(id: string, settings?: { readonly by?: string }): Promise<readonly RetriedStepRecord[]>;
+  retry(id: string, settings?: ActingSettings): Promise<readonly RetriedStepRecord[]>;
 
   /**
    * Waits until a workflow has ended and returns how; one that is stuck has not. Throws WaitDeadlineError after
@@ -120,11 +121,11 @@ export class QueueWorkflows implements Workflows {
     return (await this.start(workflow, { client, allowUnknown, notify })).id;
   }
 
-  async close(id: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
+  async close(id: string, acting: ActingSettings = {}): Promise<boolean> {
     checkedWorkflowId(id);
     const { closeWorkflow } = await import('../queue/operate/close-workflow.ts');
     return this.#host
-      .withDatabase((db) => closeWorkflow(db, id, { by }))
+      .withDatabase((db) => closeWorkflow(db, id, acting))
       .catch((error: unknown) => {
         const { constraint } = Object(error instanceof TaskqError ? error.cause : error) as {
           constraint?: unknown;
@@ -173,10 +174,10 @@ export class QueueWorkflows implements Workflows {
     return answer;
   }
 
-  async retry(id: string, { by }: { readonly by?: string } = {}): Promise<readonly RetriedStepRecord[]> {
+  async retry(id: string, acting: ActingSettings = {}): Promise<readonly RetriedStepRecord[]> {
     checkedWorkflowId(id);
     const { retryWorkflow } = await import('../queue/operate/retry-workflow.ts');
-    const steps = await this.#host.withDatabase((db) => retryWorkflow(db, id, { by }));
+    const steps = await this.#host.withDatabase((db) => retryWorkflow(db, id, acting));
     if (steps.length === 0 && (await this.show(id)) === undefined) throw noSuchWorkflow(id);
     return steps.map(({ task_id: taskId, ...step }) => ({ ...step, taskId }));
   }

@@ -24,7 +24,10 @@ let read: Promise<ReadonlyMap<string, Asset>> | undefined;
 
 /** Returns the files of the web pages by their names. They are read once in a process. */
 export function assets(): Promise<ReadonlyMap<string, Asset>> {
-  read ??= readAssets(join(packageRoot(), 'dist/bundled/ui'));
+  read ??= readAssets(join(packageRoot(), 'dist/bundled/ui')).catch((error: unknown) => {
+    read = undefined;
+    throw error;
+  });
   return read;
 }
 
@@ -39,4 +42,19 @@ async function readAsset(directory: string, name: string): Promise<Asset> {
   const bytes = await readFile(join(directory, name));
   const hash = createHash('sha256').update(bytes).digest('base64url');
   return { type: TYPES[extname(name)]!, etag: `"${hash}"`, bytes, gzipped: await promisify(gzip)(bytes) };
+}
+
+/**
+ * Returns an answer with a file of the pages as gzip, if the client takes it, and any other as it is. For a server of our
+ * own: a framework that mounts ours compresses by itself, and Next drops the header that says that it was done.
+ */
+export async function zipped(request: Request, response: Response): Promise<Response> {
+  const etag = response.headers.get('etag');
+  const takesGzip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '');
+  if (etag === null || !takesGzip || response.status !== 200) return response;
+  const file = [...(await assets()).values()].find((one) => one.etag === etag);
+  if (file === undefined) return response;
+  const headers = new Headers(response.headers);
+  headers.set('content-encoding', 'gzip');
+  return new Response(file.gzipped, { headers });
 }

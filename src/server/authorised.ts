@@ -26,7 +26,10 @@ export async function authorised(route: Route, request: Request, knowing: Knowin
   const { caller } = known;
   const least = route.role as Role;
   if (!mayAs(caller, least))
-    throw new Problem('forbidden', { detail: `expected the role ${least}, found ${caller.role}` });
+    throw new Problem('forbidden', {
+      detail: `expected the role ${least}, found ${caller.role}`,
+      hint: 'send a token of that role as `Authorization: Bearer`: see taskq tokens add --help',
+    });
   if (route.queues === 'all' && caller.queues != null)
     throw new Problem('other_queue', { detail: 'this is about all queues, and the token is for some' });
   return known;

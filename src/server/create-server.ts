@@ -1,18 +1,20 @@
 import { Hono } from 'hono';
 import { badOption } from '../lib/bad-option.ts';
 import { stringifyExact } from '../lib/exact-json.ts';
+import { guarded } from '../lib/guarded.ts';
 import { nearest } from '../lib/nearest.ts';
 import { EndWaiter, TASK_ENDS } from '../queue/protocol/end-waiter.ts';
 import { WORKFLOW_ENDS } from '../queue/protocol/get-workflow-ends.ts';
 import { Advancing } from './advancing.ts';
 import { authorised, type Known } from './authorised.ts';
-import { Bodies } from './bodies.ts';
+import { Bodies, type ReadBody } from './bodies.ts';
+import type { Caller } from './caller.ts';
 import { LiveStats } from './live-stats.ts';
 import { type Databases, openDatabases } from './open-databases.ts';
 import { badRequest, notFound, Problem, problemOf } from './problem.ts';
 import { refuseForeign, refuseHost } from './refuse-foreign.ts';
 import { RequestCounts } from './request-counts.ts';
-import type { Call, QueryParameter, Route } from './route.ts';
+import { type Call, isRecorded, type QueryParameter, type Route } from './route.ts';
 import { ROUTES } from './route-table.ts';
 import type { ServerOptions, TaskqServer } from './server-options.ts';
 import { asksToSignIn, isSecure, signInPage } from './sign-in.ts';
@@ -46,10 +48,7 @@ export function createServer(options: ServerOptions): TaskqServer {
   app.onError((error) => server.counted(server.problem(error)));
   return {
     async fetch(request) {
-      const response = await app.fetch(request);
-      for (const [name, value] of Object.entries(HEADERS)) response.headers.set(name, value);
-      if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
-      return response;
+      return withHeaders(await app.fetch(request));
     },
     close: server.close,
   };
@@ -66,6 +65,13 @@ const HEADERS = {
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
 };
+
+/** Adds those headers to an answer. */
+export function withHeaders(response: Response): Response {
+  for (const [name, value] of Object.entries(HEADERS)) response.headers.set(name, value);
+  if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
+  return response;
+}
 
 function basePathOf({ basePath = '' }: ServerOptions): string {
   const base = basePath.replace(/\/+$/, '');
@@ -94,10 +100,15 @@ function once(work: () => Promise<void>): () => Promise<void> {
 const UNBUFFERED = { 'x-accel-buffering': 'no' };
 
 /**
- * The most requests that are answered at once, among them those that wait for the end of something. Strangers who sign in
- * slowly keep no known caller waiting, and no one keeps `/healthz`, which has no body and asks the database nothing.
+ * The most requests that are answered at once. Those that wait for the end of something, and strangers who sign in
+ * slowly, keep no other caller waiting, and no one keeps `/healthz`, which has no body and asks the database nothing.
  */
-const MOST = { callers: 1000, strangers: 50, health: Number.POSITIVE_INFINITY } as const;
+const MOST = { callers: 1000, waits: 1000, strangers: 50, health: Number.POSITIVE_INFINITY } as const;
+
+function kindOf({ role, method, path }: Route): keyof typeof MOST {
+  if (role === 'open') return method === 'GET' ? 'health' : 'strangers';
+  return path.endsWith('/wait') ? 'waits' : 'callers';
+}
 
 function serverOf(options: ServerOptions, databases: Databases) {
   const { reads, writes } = databases;
@@ -107,15 +118,27 @@ function serverOf(options: ServerOptions, databases: Databases) {
   const tasks = new EndWaiter({ ...where, source: { ...TASK_ENDS, ...silent } });
   const workflows = new EndWaiter({ ...where, source: { ...WORKFLOW_ENDS, ...silent } });
   const bodies = new Bodies();
-  const running = { callers: 0, strangers: 0, health: 0 };
+  const running = { callers: 0, waits: 0, strangers: 0, health: 0 };
 
-  const report = (error: unknown) => options.onError?.(error);
+  const report = guarded('onError of a taskq server', (error: unknown) => options.onError?.(error));
   const live = new LiveStats({ db: reads, report });
   const requests = new RequestCounts();
   const advancing = new Advancing({ db: writes, report });
   const uses = new TokenUses({ db: writes, report });
   // An operation may go on from before.
   let isFirst = options.write === true;
+
+  /** Known callers who send a body slowly do not count: how much of bodies is held has a limit of its own. */
+  const bodyOf = async (route: Route, request: Request): Promise<ReadBody> => {
+    if (route.role === 'open') return bodies.read(request, route);
+    const kind = kindOf(route);
+    running[kind] -= 1;
+    try {
+      return await bodies.read(request, route);
+    } finally {
+      running[kind] += 1;
+    }
+  };
 
   /** What a request asks for, once its caller is known. Throws Problem. */
   const callOf = async (
@@ -133,11 +156,12 @@ function serverOf(options: ServerOptions, databases: Databases) {
     if (takesWrites && token !== undefined) uses.add(token);
     if (isWrite && !takesWrites) throw new Problem('server_read_only');
     const parameters = parametersOf(route, new URL(request.url).searchParams);
-    const { body, items } = await bodies.read(request, route);
+    const { body: members, items } = await bodyOf(route, request);
+    const { acting, body } = actingOf(route, caller, parameters.query, members);
     return {
       path: namesIn(path, request.url),
       ...parameters,
-      ...{ body, items, caller, by: caller.by ?? 'http', token, takesWrites, isSecure: isSecure(request) },
+      ...{ body, items, caller, acting, token, takesWrites, isSecure: isSecure(request) },
       ...{ headers: request.headers, signal: request.signal, tasks, workflows, live, requests, advancing },
       db: isWrite ? writes : reads,
     };
@@ -151,7 +175,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
     },
     async answer(route: Route, request: Request, path: Readonly<Record<string, string>>): Promise<Response> {
       refuseHost(request, options.hosts);
-      const kind = route.role === 'open' ? (route.method === 'GET' ? 'health' : 'strangers') : 'callers';
+      const kind = kindOf(route);
       if (running[kind] >= MOST[kind]) throw new Problem('busy', {}, { 'retry-after': '5' });
       running[kind] += 1;
       if (isFirst) advancing.begin();
@@ -195,6 +219,18 @@ function namesIn(path: Readonly<Record<string, string>>, url: string): Record<st
   return Object.fromEntries(Object.entries(path).map(([name, value]) => [name, value.replace(/^~/, '')]));
 }
 
+/** Who calls, with the reason for the audit, and the body without it. */
+function actingOf(
+  route: Route,
+  { by = 'http' }: Caller,
+  query: Call['query'],
+  members: Call['body'],
+): Pick<Call, 'acting' | 'body'> {
+  if (!isRecorded(route)) return { acting: { by }, body: members };
+  const { reason = query.reason, ...body } = members;
+  return { acting: { by, ...(typeof reason === 'string' && reason !== '' && { reason }) }, body };
+}
+
 function isEncoded(path: string): boolean {
   try {
     decodeURIComponent(path);
@@ -216,7 +252,7 @@ function parametersOf({ query = {} }: Route, given: URLSearchParams): Pick<Call,
   for (const [name, value] of given) {
     const parameter = parameterOf(query, name);
     const refuse = (detail: string) => badRequest('bad_option', [{ pointer: name, detail }]);
-    if (query[name]?.isPrefix) throw refuse(`expected a path after it, as in ${name}.order.id=42`);
+    if (query[name]?.isPrefix) throw refuse(`its name has a path, as in ${name}.order.id=42`);
     if (parameter === undefined) {
       const detail = `unknown parameter ${JSON.stringify(name)}`;
       throw new Problem([400, 'bad_option'], { detail, nearest: nearest(name, Object.keys(query)) });

@@ -4,6 +4,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import { TaskqError } from '../lib/errors.ts';
 import { within } from '../lib/within.ts';
 import { Problem } from './problem.ts';
+import { limitUntakenAnswers } from './untaken-answers.ts';
 
 export interface Listening {
   /** Where it listens, without a path. */
@@ -33,6 +34,7 @@ export async function listen(
   }) as Server;
   server.maxConnections = MOST_CONNECTIONS;
   server.on('clientError', refuse);
+  limitUntakenAnswers(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const message = `cannot listen at ${host}:${port}: ${cause.code ?? cause.message}`;

@@ -99,6 +99,7 @@ export class LiveStats {
     };
     audience.listeners.add(listener);
     signal.addEventListener('abort', () => listener.stream.end());
+    if (signal.aborted) listener.stream.end();
     if (!this.#isPolling) void this.#poll();
     return listener.stream.body;
   }

@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Caller } from './caller.ts';
 import { cookieOf, SESSION_COOKIE, sessionCookie } from './cookies.ts';
 import { Problem } from './problem.ts';
+import { refuseHost } from './refuse-foreign.ts';
 import { isSecure } from './sign-in.ts';
 
 /** Lets one browser in: whoever opens the link first gets a cookie, which lasts as long as the process. */
@@ -11,9 +12,13 @@ export class Login {
   #key: string | undefined = secret();
   readonly #session = secret();
 
-  constructor(basePath: string, caller: Caller) {
+  readonly #hosts: readonly string[];
+
+  /** `hosts`: the names under which the server may be called. */
+  constructor(basePath: string, caller: Caller, hosts: readonly string[]) {
     this.#path = `${basePath}/login`;
     this.#caller = caller;
+    this.#hosts = hosts;
   }
 
   /** The path to open, good once. */
@@ -23,12 +28,21 @@ export class Login {
 
   /** Answers a request for the link; undefined: the request is for something else. */
   answer(request: Request): Response | undefined {
-    const { pathname, searchParams } = new URL(request.url);
-    if (pathname !== this.#path) return undefined;
-    if (request.method !== 'GET' || !isSame(searchParams.get('key'), this.#key))
-      return new Problem('unauthorized', {
-        detail: 'the link has been used: start the server again',
-      }).toResponse();
+    if (new URL(request.url).pathname !== this.#path) return undefined;
+    try {
+      return this.#letIn(request);
+    } catch (error) {
+      if (error instanceof Problem) return error.toResponse();
+      throw error;
+    }
+  }
+
+  #letIn(request: Request): Response {
+    refuseHost(request, this.#hosts);
+    if (request.method !== 'GET' || !isSame(new URL(request.url).searchParams.get('key'), this.#key))
+      throw new Problem('unauthorized', {
+        detail: 'the link is not the one that was printed last, or has been used: start the server again',
+      });
     this.#key = undefined;
     const cookie = sessionCookie(SESSION_COOKIE, this.#session, isSecure(request));
     return new Response(null, {

@@ -11,7 +11,7 @@ export const PROBLEM_CODES = {
   bug: [500, 'a fault of taskq; what the server printed says more'],
   busy: [503, 'the server has too many waits open: try again'],
   cross_site: [403, 'a browser sent the request from another site'],
-  forbidden: [403, 'the role of the caller is too weak'],
+  forbidden: [403, "the caller's role does not allow this"],
   key_held: [409, 'another task holds the key'],
   method_not_allowed: [405, 'the path takes other methods: see `Allow`'],
   not_found: [404, 'there is no such path or object'],
@@ -59,13 +59,17 @@ export class Problem extends Error {
   }
 
   toResponse(): Response {
-    const { detail, hint, errors, nearest, more } = this.details;
+    const { detail = meaningOf(this.code), hint, errors, nearest, more } = this.details;
     const body = { status: this.status, code: this.code, detail, hint, errors, nearest, ...more };
     return new Response(stringifyExact(body), {
       status: this.status,
       headers: { 'content-type': 'application/problem+json', ...this.headers },
     });
   }
+}
+
+function meaningOf(code: string): string | undefined {
+  return Object.hasOwn(PROBLEM_CODES, code) ? PROBLEM_CODES[code as ProblemCode][1] : undefined;
 }
 
 /** A request that does not fit: bad JSON or a bad option. */
@@ -105,8 +109,8 @@ const STATUSES: Readonly<Partial<Record<string, number>>> = {
 const RETRY = { 'retry-after': '5' };
 
 /**
- * Returns the problem that an error is to a client. Of a fault of the server or the database it says nothing but the
- * kind: `report` gets the error.
+ * Returns the problem that an error is to a client. For a server or database fault it reveals only the kind of error:
+ * `report` gets the error itself.
  */
 export function problemOf(thrown: unknown, report: (error: unknown) => void): Problem {
   if (thrown instanceof Problem) return thrown;
@@ -117,6 +121,10 @@ export function problemOf(thrown: unknown, report: (error: unknown) => void): Pr
     if (status !== undefined) return new Problem([status, error.code], detailsOf(error));
   }
   report(error);
+  if (error instanceof TaskqError && error.code === 'not_granted') {
+    const detail = `the server cannot do this: in the database, ${error.message}`;
+    return new Problem([503, error.code], { detail, hint: error.hint }, RETRY);
+  }
   if (error instanceof TaskqError || isUnanswered(error)) {
     const detail = 'the database cannot be used now';
     return new Problem('unavailable', { detail }, RETRY);

@@ -1,4 +1,4 @@
-import type { Route } from './route.ts';
+import { isRecorded, type Route } from './route.ts';
 import { AUDIT_READS } from './routes/audit.ts';
 import { DEAD_READS } from './routes/dead-groups.ts';
 import { DEFAULTS } from './routes/defaults.ts';
@@ -22,8 +22,9 @@ import { WORKER_READS } from './routes/workers.ts';
 import { WORKFLOW_VERBS } from './routes/workflow-verbs.ts';
 import { WORKFLOW_READS } from './routes/workflows.ts';
 
-/** Every route, in the order of the manual. */
-export const ROUTES: readonly Route[] = [
+const REASON = { type: 'string', description: 'why, recorded with who in the audit' } as const;
+
+const ALL: readonly Route[] = [
   enqueueTasks,
   ...TASK_READS,
   ...TASK_VERBS,
@@ -47,3 +48,12 @@ export const ROUTES: readonly Route[] = [
   ...META,
   ...PAGES,
 ];
+
+/** Every route, in the order of the manual. */
+export const ROUTES: readonly Route[] = ALL.map((route) => (isRecorded(route) ? withReason(route) : route));
+
+function withReason(route: Route): Route {
+  const { method, query, body } = route;
+  if (method === 'DELETE') return { ...route, query: { ...query, reason: REASON } };
+  return { ...route, body: { ...body, properties: { ...body?.properties, reason: REASON } } };
+}

@@ -15,13 +15,13 @@ export interface Call {
   /** The parameters of the URL; those that may be given several times are lists. */
   readonly query: Readonly<Record<string, string>>;
   readonly lists: Readonly<Record<string, readonly string[]>>;
-  /** The members of the body; empty if there is none. Numbers are exact. */
+  /** The members of the body, without the reason of what is recorded; empty if there is none. Numbers are exact. */
   readonly body: Readonly<Record<string, unknown>>;
   /** The items of a body that is a list. */
   readonly items: readonly unknown[] | null;
   readonly caller: Caller;
-  /** The name of the caller for the record. */
-  readonly by: string;
+  /** The name of the caller, and the reason given. */
+  readonly acting: { readonly by: string; readonly reason?: string };
   /** The hash of the token by which the caller is known; undefined: the application knows it. */
   readonly token: string | undefined;
   readonly headers: Headers;
@@ -86,6 +86,11 @@ export interface Route {
   readonly takesMany?: true;
   readonly answers: Readonly<Record<number, AnswerDescription>>;
   handle(call: Call): Promise<Answer | Response>;
+}
+
+/** Whether the audit records what a route does. */
+export function isRecorded({ method, role, forBrowsers }: Route): boolean {
+  return method !== 'GET' && (role === 'operator' || role === 'admin') && forBrowsers !== true;
 }
 
 /** The path of a route below the base path. */

@@ -1,6 +1,6 @@
 import { OPERATION_STATES, OPERATION_VERBS } from '../domain/operation.ts';
 import { TASK_STATUSES } from '../domain/task.ts';
-import { WORKFLOW_STATES } from '../domain/workflow/state.ts';
+import { ON_DEATH, WORKFLOW_STATES } from '../domain/workflow/state.ts';
 import { ROLES } from './caller.ts';
 import {
   ANY,
@@ -147,6 +147,8 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       skipped: WHOLE,
       failed: WHOLE,
       deadAgain: WHOLE_OR_NULL,
+      notEnded: WHOLE_OR_NULL,
+      waitsFor: TEXTS_OR_NULL,
     },
     failures: listOf(record({ id: ID, answer: TEXT, error: TEXT_OR_NULL })),
     ...{ createdAt: TIME, endedAt: TIME_OR_NULL, stoppedBecause: TEXT_OR_NULL, trouble: TEXT_OR_NULL },
@@ -217,6 +219,9 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
 };
 
 /** What an enqueue takes besides a type and a payload. */
+/** A type, or an object with a type. */
+export const CALLBACK: Schema = { type: ['string', 'object'] };
+
 export const ENQUEUE_OPTIONS: Readonly<Record<string, Schema>> = {
   ...{ queue: TEXT, priority: { type: ['integer', 'string'] }, delay: DURATION, at: TEXT },
   ...{ maxAttempts: { type: ['integer', 'string'] }, timeout: DURATION, expires: DURATION },
@@ -232,8 +237,20 @@ export const ENQUEUE_OPTIONS: Readonly<Record<string, Schema>> = {
     backoff: MEMBERS,
     traceparent: TEXT,
   },
-  ...{ onComplete: { type: ['string', 'object'] }, onDead: { type: ['string', 'object'] } },
+  ...{ onComplete: CALLBACK, onDead: CALLBACK },
 };
+
+/** A task to enqueue, which may be a step. */
+export const NEW_TASK: Readonly<Record<string, Schema>> = {
+  ...{ type: TEXT, payload: ANY, ...ENQUEUE_OPTIONS },
+  step: TEXT,
+  after: { type: 'array', items: { type: ['string', 'object'] } },
+  onDeath: { type: 'string', enum: ON_DEATH },
+};
+
+export const ALLOW_UNKNOWN = {
+  allowUnknown: { type: 'string', enum: ['true'], description: 'accept types that no worker has registered' },
+} as const;
 
 /** A page of a list: `after` begins the next one. */
 export function pageOf(name: string, items: string, others: Readonly<Record<string, Schema>> = {}): Schema {

@@ -1,5 +1,6 @@
 import type { Queryable } from '../lib/database.ts';
 import { noteTokenUses } from '../queue/operate/tokens.ts';
+import { notGranted } from '../queue/schema/not-granted.ts';
 
 export interface TokenUsesOptions {
   readonly db: Queryable;
@@ -9,7 +10,10 @@ export interface TokenUsesOptions {
 /** One statement in this time, however many requests come. */
 const EVERY_MS = 5000;
 
-/** Records when tokens were last used. Holds nothing that keeps the process alive otherwise. */
+/**
+ * Records when tokens were last used, if the role of the server may. Holds nothing that keeps the process alive
+ * otherwise.
+ */
 export class TokenUses {
   readonly #options: TokenUsesOptions;
   #used = new Set<string>();
@@ -32,6 +36,8 @@ export class TokenUses {
     const hashes = [...this.#used];
     this.#used = new Set();
     if (hashes.length === 0) return;
-    await noteTokenUses(this.#options.db, hashes).catch(this.#options.report);
+    await noteTokenUses(this.#options.db, hashes).catch((error: unknown) => {
+      if (notGranted(error) === undefined) this.#options.report(error);
+    });
   }
 }

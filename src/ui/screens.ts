@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import { type Caller, ROLES, type Role } from './lib/app.ts';
+import type { ScreenName } from './lib/place.ts';
 import { AuditScreen } from './screens/audit.tsx';
 import { ChartsScreen } from './screens/charts.tsx';
 import { DeadScreen } from './screens/dead.tsx';
@@ -19,7 +20,7 @@ import { WorkflowsScreen } from './screens/workflows.tsx';
 
 export interface ScreenEntry {
   /** The first segment of the fragment. */
-  readonly name: string;
+  readonly name: ScreenName;
   readonly title: string;
   /** `g` and this key open it; a screen without one is not in the menu. */
   readonly key?: string;

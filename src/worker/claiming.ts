@@ -68,10 +68,11 @@ class ClaimHost implements ClaimLoopHost {
    * Called when nothing is due. True: the worker ends, because it is done or because only abandoned handlers still run.
    */
   async isDone(): Promise<boolean> {
-    const { ledger, options } = this.#state;
+    const { ledger, options, scheduler } = this.#state;
     if (ledger.size > ledger.abandoned) return false;
     if (ledger.abandoned === 0) {
-      if (!options.untilIdle) return false;
+      // A tick that has come enqueues a task: fire it before counting.
+      if (!options.untilIdle || !(await scheduler.isSettled())) return false;
       const counted = await this.#countUnfinished();
       if (counted === undefined || counted.unfinished > 0) return false;
       this.#state.left = counted.leftForLater;

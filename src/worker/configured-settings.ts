@@ -43,7 +43,7 @@ function byName<Table extends SettingTable>(
 function refuseBurstAlone(queue: string, settings: QueueSettings): void {
   const { burst, rate, group_burst: groupBurst, group_rate: groupRate } = settings;
   const refuse = (name: string, value: unknown) => {
-    throw badOption(`queueSettings: ${queue}: ${name} ${value}: expected a rate beside it`);
+    throw badOption(`queueSettings: ${queue}: ${name} ${value} needs a rate`);
   };
   if (burst !== undefined && rate === undefined) refuse('burst', burst);
   if (groupBurst !== undefined && groupRate === undefined) refuse('groupBurst', groupBurst);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../lib/database.ts';
 import {
-  type CallbackCycle,
+  type CallbacksLeftOut,
   type DeclaredSettings,
   type Difference,
   reloadWorker,
@@ -42,22 +42,22 @@ export function logDifferences(events: EventLog, differing: readonly Difference[
   }
 }
 
-/** Log the types whose `onComplete` and `onDead` are not stored. */
-export function logCycles(events: EventLog, cycles: readonly CallbackCycle[]): void {
-  for (const { type, fault } of cycles) events.event('callbacks.left_out', { type, fault });
+/** Log the types whose `onComplete` and `onDead` are not stored, and why. */
+export function logLeftOut(events: EventLog, leftOut: readonly CallbacksLeftOut[]): void {
+  for (const { type, fault } of leftOut) events.event('callbacks.left_out', { type, fault });
 }
 
 /** Retry storing settings that others had locked when the worker registered or reloaded its handlers. */
 export async function storeTypes(db: Queryable, state: WorkerState): Promise<void> {
   const { unstored } = state;
   if (unstored === undefined) return;
-  const { isStored, cycles } = await reloadWorker(
+  const { isStored, leftOut } = await reloadWorker(
     db,
     state.workerId,
     declaredSettings(unstored, state.options.configured),
   );
   if (!isStored) return;
-  logCycles(state.options.events, cycles);
+  logLeftOut(state.options.events, leftOut);
   if (state.unstored === unstored) state.unstored = undefined;
 }
 

@@ -8,7 +8,7 @@ import type { Handlers } from './handlers/load-handlers.ts';
 import { prepareHandlers } from './handlers/prepare-handlers.ts';
 import type { WatchedHandlers } from './handlers/watched-handlers.ts';
 import type { Heartbeats } from './heartbeat/heartbeats.ts';
-import { declaredSettings, logCycles } from './registration.ts';
+import { declaredSettings, logLeftOut } from './registration.ts';
 import type { WorkerState } from './worker-state.ts';
 
 /** The most names in one log line. */
@@ -64,12 +64,12 @@ async function storeSettings(
 ): Promise<boolean> {
   for (let failures = 1; ; failures++) {
     try {
-      const { isStored, cycles } = await reloadWorker(
+      const { isStored, leftOut } = await reloadWorker(
         db,
         workerId,
         declaredSettings(handlers, options.configured),
       );
-      if (isStored) logCycles(options.events, cycles);
+      if (isStored) logLeftOut(options.events, leftOut);
       return isStored;
     } catch (error) {
       if (!isPassing(error) || stop.aborted) throw error;

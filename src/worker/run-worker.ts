@@ -14,9 +14,10 @@ import { drain } from './drain.ts';
 import { prepareHandlers } from './handlers/prepare-handlers.ts';
 import { type HeartbeatSettings, startHeartbeats } from './heartbeat/heartbeats.ts';
 import { showCurrentLease } from './isolation/show-current-lease.ts';
+import { statementDeadlineMs } from './lease/lease-length.ts';
 import { startLoops } from './loops.ts';
 import { onHeartbeatMessage } from './on-heartbeat-message.ts';
-import { declaredSettings, logCycles, logDifferences, unregister } from './registration.ts';
+import { declaredSettings, logDifferences, logLeftOut, unregister } from './registration.ts';
 import { watchExit } from './supervise/watch-exit.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 import { WorkerState } from './worker-state.ts';
@@ -39,7 +40,10 @@ const START_STOPPED_MS = 5000;
 export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   const { events } = options;
   const pool = openPool(options);
-  /** Ends what the worker has started, also where it fails: nothing may renew leases of tasks that it does not run. */
+  /**
+   * Undo what the worker has started, even if it fails: otherwise heartbeats would renew leases of tasks that no longer
+   * run.
+   */
   const endings: (() => unknown)[] = [];
   try {
     const { release, registered } = await unlessStopped(options.stop, register(pool, options));
@@ -109,11 +113,11 @@ function openPool({ databaseUrl, synchronousCommit, leaseMs }: WorkerOptions): D
     access: 'write',
     maxConnections: 4,
     applicationName: 'taskq worker',
-    deadlineMs: Math.min(30_000, Math.max(5000, leaseMs)),
+    deadlineMs: statementDeadlineMs(leaseMs),
   });
 }
 
-/** Wait for the database's answers to a worker that starts, not for ever once it is stopped. */
+/** Wait for the database's answers to a worker that starts, not forever once it is stopped. */
 async function unlessStopped<T>(stop: AbortSignal, started: Promise<T>): Promise<T> {
   if (await within(Infinity, started, { hurry: stop, hurriedMs: START_STOPPED_MS })) return started;
   throw new TaskqError('connection_failed', 'the worker was stopped before the database answered');
@@ -154,7 +158,7 @@ function heartbeatSettings(options: WorkerOptions, workerId: number): HeartbeatS
   };
 }
 
-/** Handle what concerns the whole process, where it is the worker's own. Returns what undoes that. */
+/** Install process-wide handlers, if the process belongs to the worker. Returns the functions that remove them. */
 function watchProcess(state: WorkerState, { hurry }: WorkerOptions): (() => void)[] {
   const { workerId, ledger } = state;
   return [
@@ -163,7 +167,7 @@ function watchProcess(state: WorkerState, { hurry }: WorkerOptions): (() => void
   ];
 }
 
-function announce({ workerId, types, options }: WorkerState, { differing, cycles }: Registered): void {
+function announce({ workerId, types, options }: WorkerState, { differing, leftOut }: Registered): void {
   const { events, queues, concurrency, paused, onStarted } = options;
   events.event('worker.started', {
     worker_id: workerId,
@@ -173,6 +177,6 @@ function announce({ workerId, types, options }: WorkerState, { differing, cycles
     paused,
   });
   logDifferences(events, differing);
-  logCycles(events, cycles);
+  logLeftOut(events, leftOut);
   onStarted?.();
 }

@@ -29,7 +29,7 @@ import type { Handlers } from './handlers/load-handlers.ts';
 import { HeartbeatState } from './heartbeat/heartbeat-state.ts';
 import type { EndedTask, HeldTask, StartedTask } from './lease/held-task.ts';
 import { LeaseLength } from './lease/lease-length.ts';
-import { type HeldLease, LeaseTable, wallClock } from './lease/lease-table.ts';
+import { type HeldLease, LeaseTable, processClock } from './lease/lease-table.ts';
 import { Ledger } from './lease/ledger.ts';
 import { RefusedTasks } from './log/refused-tasks.ts';
 import type { RescuingWorker } from './maintain/rescuer.ts';
@@ -190,6 +190,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       installation: this.transactions.installation,
       begin: (setting, value) => this.transactions.begin(setting, value),
       call: (call) => this.transactions.call(call),
+      check: (name, signal) => this.transactions.check(name, signal),
       // Afterwards the task is no longer there to be noted in. Nothing of this may keep it from its end.
       beforeCommit: async (outcome) => {
         await this.reporter.notes
@@ -205,7 +206,10 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     return {
       write: (level, message, line) => {
         events.write(level, message, line);
-        if (level !== 'debug' || events.isDebugEnabled) notes.log(held, level, message, line.fields);
+        if (level === 'debug' && !events.isDebugEnabled) return;
+        // In a process, an earlier task of it may still write.
+        const isOfAttempt = line.task_id === held.id && line.attempt === held.attempt.task.attempts + 1;
+        if (isOfAttempt) notes.log(held, level, message, line.fields);
       },
       progress: (progress) => notes.progress(held, progress),
       warn: (error) => notes.warn(held, error),
@@ -267,7 +271,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   }
 
   onUpcoming(upcoming: readonly UpcomingSchedule[]): void {
-    this.scheduler.learn(upcoming, wallClock());
+    this.scheduler.learn(upcoming, processClock());
   }
 
   /** The database refuses to renew the lease of a held task, which runs on under the lease that it has. */

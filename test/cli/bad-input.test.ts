@@ -116,6 +116,11 @@ describe('bad input', () => {
     [['enqueue', '../x'], '. and .. are not allowed'],
     [['enqueue'], 'the type is missing'],
     [['show', 'x'], 'id "x": expected the number of a task, such as 12'],
+    [
+      ['dead', 'show', '5f3a2b9c0d'],
+      'expected the number of a task, such as 12 — the digits of a group of dead letters go with --fingerprint: taskq dead',
+    ],
+    [['enqueue', 'greet', 'Ann'], `near Ann — the payload is JSON, in which text is written '"Ann"'`],
     [['show', '9223372036854775808'], 'expected the number of a task'],
     [
       ['list', '--status', 'pendin'],

@@ -51,7 +51,7 @@ describe('what is offered', () => {
         '--where',
         '--since',
       ],
-      ...['--before', '--all', '--limit', '--by', '--dry-run', '--yes', ...GLOBAL],
+      ...['--before', '--all', '--limit', '--by', '--why', '--dry-run', '--yes', ...GLOBAL],
     ]);
     expect(await offered('--json', 'dead', 'add', '--reason', 'x', '7', '--')).toEqual([
       '--by',

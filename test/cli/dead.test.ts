@@ -68,15 +68,17 @@ describe('taskq dead', () => {
   test('show: says how long it is kept, which the retention of finished tasks does not', async () => {
     const id = await project.enqueueDead({ queue: 'kept' });
     const shown = async (...command: string[]) => (await project.run([...command, id])).stdout;
-    expect(await shown('show')).toMatch(/^ {2}kept +until revived or discarded$/m);
+    expect(await shown('show')).toMatch(/^ {2}kept +until taskq dead revive \d+ or taskq dead discard \d+$/m);
     expect(await shown('show')).not.toMatch(/^ {2}retention/m);
     await project.run(['queues', 'set', 'kept', '--dead-retention', '90d']);
     expect(await shown('dead', 'show')).toMatch(
-      /^ {2}kept +until revived or discarded, at most 90d \(queue\)$/m,
+      /^ {2}kept +until taskq dead revive \d+ or taskq dead discard \d+, at most 90d \(queue\)$/m,
     );
     const put = await project.enqueue({ queue: 'kept' });
     await project.run(['dead', 'add', put, '--reason', 'parked']);
-    expect((await project.run(['show', put])).stdout).toMatch(/^ {2}kept +until revived or discarded$/m);
+    expect((await project.run(['show', put])).stdout).toMatch(
+      /^ {2}kept +until taskq dead revive \d+ or taskq dead discard \d+$/m,
+    );
   });
 
   test('a misspelt type of a filter is named, with the nearest known one', async () => {
@@ -142,7 +144,7 @@ describe('taskq dead', () => {
       stdout: '',
       stderr: `taskq: task ${waiting} is waiting — retry it: taskq retry ${waiting}
 taskq: task ${running} is running
-taskq: task ${done} was cancelled
+taskq: task ${done} was cancelled — run it again: taskq rerun ${done}, or a step with its workflow: taskq workflow retry
 taskq: no task 999999: it never existed, or was deleted by purge, discard or its retention
 `,
     });

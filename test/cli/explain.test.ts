@@ -50,7 +50,11 @@ test('each cause is a line, and the first says when it may start', async () => {
     '  running  it runs on worker plain:1:a, since TIME',
   ]);
   await worker.settle(outcome(task, 'dead', { reason: 'hopeless' }));
-  expect(await explained(id)).toEqual([`task ${id}  double  dead`, '  ended  ended at TIME: hopeless']);
+  expect(await explained(id)).toEqual([
+    `task ${id}  double  dead`,
+    '  ended  at TIME: hopeless',
+    `  its attempts: taskq dead show ${id}; to run it again: taskq dead revive ${id}`,
+  ]);
 });
 
 test('what is put off, lost, expired, busy and behind is said in words', async () => {
@@ -60,7 +64,7 @@ test('what is put off, lost, expired, busy and behind is said in words', async (
   const id = await project.enqueue();
   await session.rows('update taskq.workers set running = 8');
   expect(await explained(id)).toEqual([
-    `task ${id}  double  pending  may start now`,
+    `task ${id}  double  pending  waits for a slot of a worker`,
     '  slots_busy  all slots of the worker that can take it are in use (8)',
     '  behind      1 task of queue default comes first',
   ]);
@@ -75,7 +79,29 @@ test('what is put off, lost, expired, busy and behind is said in words', async (
   await session.rows('update taskq.tasks set attempts = 1');
   expect((await explained(id))[1]).toBe('  retrying  its last attempt failed; the next is due at TIME');
   await session.rows('update taskq.tasks set started_at = null, available_at = now(), expires_at = now()');
-  expect((await explained(id))[1]).toBe('  expired  it expired at TIME, before it started, and will not run');
+  await session.rows('update taskq.workers set stopped_at = now()');
+  expect(await explained(id)).toEqual([
+    `task ${id}  double  pending  will not run`,
+    '  expired  it expired at TIME, before it started, and will not run',
+  ]);
+});
+
+test('one behind others waits for its turn, one of a full queue for others to end', async () => {
+  const session = sessionOf(project.client);
+  const worker = await registerWorker(session, { double: {} });
+  await session.rows('truncate taskq.tasks');
+  await project.enqueue();
+  const id = await project.enqueue();
+  expect((await explained(id))[0]).toBe(`task ${id}  double  pending  waits for its turn`);
+  await project.run(['queues', 'set', 'default', '--max-running', '1']);
+  await claimOne(worker, { types: ['double'] });
+  expect((await explained(id))[0]).toBe(`task ${id}  double  pending  waits for others of its queue to end`);
+  await project.run(['queues', 'set', 'default', '--max-running', 'default']);
+  await session.rows("update taskq.workers set heartbeat_at = heartbeat_at - interval '1 h'");
+  const held = (await session.value<string>('select id from taskq.tasks where lease_owner is not null'))!;
+  expect((await explained(held)).at(-1)).toMatch(/has been silent for .*: no other is running to take over$/);
+  await registerWorker(session, { double: {} });
+  expect((await explained(held)).at(-1)).toMatch(/has been silent for .*: another takes over$/);
 });
 
 test('a step says which parents it waits for, and what they do', async () => {

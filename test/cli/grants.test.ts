@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { TaskQueue } from '../../src/index.ts';
 import { readFunctions } from '../../src/queue/schema/schema-release.ts';
 import { waitUntil } from '../queue/waiting.ts';
 import { emptyDatabase } from '../support/database.ts';
+import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
 import { createProject, type Project } from './project.ts';
 
 const KINDS = ['producer', 'worker', 'reader', 'operator'] as const;
@@ -11,7 +14,7 @@ type Kind = (typeof KINDS)[number];
 /** Command lines, by the kinds of roles that may run them. */
 const VERBS: Readonly<Record<string, readonly string[]>> = {
   'producer, worker, reader, operator': ['migrate --status'],
-  producer: ['enqueue double {} --key a', 'workflow open grow'],
+  producer: ['enqueue double {} --key a', 'workflow open grow', 'workflow run flow.json'],
   'producer, operator': ['workflow close 1'],
   worker: ['work --until-idle --poll 50ms'],
   'producer, reader, operator': ['workflow wait 1'],
@@ -36,6 +39,12 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
     'keys list',
     'keys show kept',
     'defaults show',
+    'metrics',
+    'events',
+    'audit',
+    'dead groups',
+    'operations list',
+    'tokens list',
   ],
   operator: [
     'retry 1',
@@ -60,10 +69,12 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
     'types set triple --timeout 1s',
     'types resume triple',
     'types remove triple',
+    'schedule sync --config schedules.json',
     'schedule run nightly',
     'schedule pause nightly',
     'schedule resume nightly',
     'schedule remove nightly',
+    'operations stop 1',
     'workflow cancel 1',
     'workflow retry 1',
     'keys release kept',
@@ -103,6 +114,10 @@ async function rights(): Promise<unknown[]> {
 beforeAll(async () => {
   project = await createProject();
   await project.enqueue();
+  const flow = { name: 'flow', steps: [{ step: 'a', type: 'double' }] };
+  await writeFile(join(project.directory, 'flow.json'), JSON.stringify(flow));
+  const schedules = { hourly: { expression: '@hourly', type: 'double' } };
+  await writeFile(join(project.directory, 'schedules.json'), JSON.stringify({ schedules }));
   for (const kind of KINDS) {
     roles[kind] = `${kind}_${await value<string>('select current_database()')}`;
     await project.client.query(`create role ${roles[kind]} login`);
@@ -181,7 +196,7 @@ describe.each(Object.entries(VERBS))('as a %s, and as no other role,', (kinds, l
           message: expect.stringMatching(`^role ${roles[kind]} may not call taskq\\.\\w+$`),
           hint: expect.stringMatching(
             new RegExp(
-              `^taskq grants (--\\w+\\|)*--(${kinds.replaceAll(', ', '|')})(\\|--\\w+)* ${roles[kind]} prints what it needs$`,
+              `^taskq grants (?=.*--(${kinds.replaceAll(', ', '|')})\\b)--\\w+ ${roles[kind]} prints what it needs( \\(or --\\w+(, --\\w+)*\\))?$`,
             ),
           ),
         },
@@ -189,6 +204,69 @@ describe.each(Object.entries(VERBS))('as a %s, and as no other role,', (kinds, l
       expect(code, kind).toBe(1);
     }
   });
+});
+
+test('a producer is told that a workflow has not ended in time, and needs no further right for that', async () => {
+  const { stdout } = await project.run(['workflow', 'open', 'grow'], as(roles.producer));
+  const id = stdout.trim();
+  expect(await project.run(['workflow', 'wait', id, '--timeout', '10ms'], as(roles.producer))).toMatchObject({
+    code: 4,
+    stderr: `taskq: workflow ${id} has not ended in time and continues — see taskq workflow show ${id}\n`,
+  });
+});
+
+test('taskq serve needs a role that reads, and with --write one that also acts or enqueues', async () => {
+  const refusal = (kind: string, role: string) => ({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      new RegExp(
+        `^taskq: role ${role} may not call taskq\\.\\w+, and \\d+ functions more — taskq grants ${kind} ${role} prints what it needs \\(or --operator\\)\n$`,
+      ),
+    ),
+  });
+  for (const role of [roles.producer, roles.worker])
+    expect(await project.run(['serve'], as(role))).toMatchObject(refusal('--reader', role));
+  expect(await project.run(['serve', '--write'], as(roles.reader))).toMatchObject(
+    refusal('--producer', roles.reader),
+  );
+});
+
+test('a server whose role may only read and enqueue does that, and says what it may not', async () => {
+  const gate = `gate_${await value<string>('select current_database()')}`;
+  await project.client.query(`create role ${gate} login`);
+  onTestFinished(async () => {
+    await killStartedTaskqs();
+    await project.client.query(`drop owned by ${gate} cascade; drop role ${gate}`);
+  });
+  await project.run(['grants', '--reader', gate, '--producer', gate, '--apply']);
+  const { token } = await project.json(['tokens', 'add', 'gate', '--role', 'operator']);
+  const taskq = startTaskq(['serve', '--write', '--port', '0', '--json'], {
+    cwd: project.directory,
+    ...as(gate),
+  });
+  const { url } = await taskq.waitForLog((line) => line.url !== undefined);
+  const post = (path: string, body: object) =>
+    fetch(`${url}api/v1/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  expect((await fetch(`${url}api/v1/tasks`)).status).toBe(200);
+  expect((await post('tasks', { type: 'double', payload: { n: 1 } })).status).toBe(201);
+  const refused = await post('queues/mail/pause', {});
+  expect(refused.status).toBe(503);
+  expect(await refused.json()).toMatchObject({
+    code: 'not_granted',
+    detail: expect.stringMatching(
+      /^the server cannot do this: in the database, (the role|role \w+) may not call taskq\.\w+$/,
+    ),
+    hint: expect.stringMatching(/^taskq grants --operator \S+ prints what it needs$/),
+  });
+  taskq.kill('SIGTERM');
+  expect(await taskq.exit).toEqual({ code: 0, signal: null });
+  // Neither the last use of a token, nor operations that workers go on with, are worth a line.
+  expect(taskq.stderr()).toMatch(/^taskq: (the role|role \w+) may not call taskq\.\w+ — [^\n]*\n$/);
 });
 
 test('the library says the same, with the error of the server as its cause', async () => {
@@ -211,6 +289,26 @@ test('what it prints does the same in psql, and doing it again changes nothing',
   await project.client.query(stdout);
   expect(await value('select current_user')).toBe('postgres');
   expect(await rights()).toEqual(before);
+});
+
+test('an owner that may do more than own the schema is refused, and what it may is named', async () => {
+  const { stdout } = await project.run(['grants', '--reader', roles.reader]);
+  // In a transaction that comes to nothing: other tests have the same role.
+  const statements = stdout.replace(/^begin;/, '').replace(/\ncommit;\n$/, '\n');
+  for (const [attributes, found, hint] of [
+    ['login', 'login', 'nologin'],
+    ['createdb replication', 'createdb, replication', 'nocreatedb noreplication'],
+    ['createrole bypassrls', 'createrole, bypassrls', 'nocreaterole nobypassrls'],
+  ]) {
+    await project.client.query(`begin; alter role taskq_owner ${attributes}`);
+    const granted = project.client.query(statements);
+    await expect(granted, attributes).rejects.toMatchObject({
+      code: '42501',
+      message: `role taskq_owner may do more than own the schema: ${found}`,
+      hint: `alter role taskq_owner ${hint}`,
+    });
+    await project.client.query('rollback');
+  }
 });
 
 test('while the schema is migrated, it waits', async () => {
@@ -238,8 +336,41 @@ test('--no-follow-ups leaves a worker nothing with which it could enqueue', asyn
   expect(await may()).toEqual(['set_schedule', 'settle', 'settle_and_enqueue']);
   await project.run(['grants', '--worker', roles.worker, '--no-follow-ups', '--apply']);
   expect(await may()).toEqual(['settle']);
+  const session = await project.connect();
+  await session.query(`set session authorization ${roles.worker}`);
+  const follows = { type: 'double', queue: 'elsewhere', payload: {} };
+  const types = { ended: { on_complete: follows, timeout_ms: 1000 }, died: { on_dead: follows }, plain: {} };
+  const about = { host: 'h', pid: 1, unique_part: 'no-follow-ups', concurrency: 1, lease_ms: 600_000, types };
+  const { rows } = await session.query('select extra from taskq.register_worker($1)', [about]);
+  const fault = `role ${roles.worker} may not call taskq.settle_and_enqueue`;
+  expect(rows[0].extra.left_out).toEqual([
+    { type: 'died', fault },
+    { type: 'ended', fault },
+  ]);
+  expect(
+    await value(
+      `select jsonb_object_agg(name, array[on_complete, on_dead, to_jsonb(timeout_ms)])
+       from taskq.task_types where name = any ('{ended,died,plain}')`,
+    ),
+  ).toEqual({ ended: [null, null, 1000], died: [null, null, null], plain: [null, null, null] });
+  await session.query('reset session authorization');
   await project.run(['grants', '--worker', roles.worker, '--apply']);
   expect(await may()).toEqual(['set_schedule', 'settle', 'settle_and_enqueue']);
+});
+
+test('a role that may do more than its kinds, by default privileges, is named', async () => {
+  const quiet = ['grants', '--reader', roles.reader, '--apply'];
+  expect((await project.run(quiet)).stderr).toBe('');
+  await project.client.query(`grant execute on all functions in schema taskq to ${roles.reader};
+    grant select on taskq.tasks, taskq.defaults to ${roles.reader}`);
+  expect((await project.run(quiet)).stderr).toMatch(
+    new RegExp(
+      `^role ${roles.reader} may do more than these kinds, .*: call \\d{3} internal functions and use 2 tables; revoke all .*\n$`,
+    ),
+  );
+  await project.client.query(`revoke all on all functions in schema taskq from ${roles.reader};
+    revoke all on all tables in schema taskq from ${roles.reader}`);
+  expect((await project.run(quiet)).stderr).toBe('');
 });
 
 test('--functions grants functions of an application to its workers alone', async () => {

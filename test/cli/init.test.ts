@@ -256,6 +256,37 @@ next:
       expect(await readFile(join(cwd, 'supervisors/order_refund.sql'), 'utf8')).toBe(`${sql}-- mine`);
     });
 
+    test('goes on after its supervisor could not be called, also with a handler that was there before', async () => {
+      const cwd = await temporaryDirectory();
+      await mkdir(join(cwd, 'handlers'));
+      await writeFile(
+        join(cwd, 'handlers/db_function.mjs'),
+        "import { dbFunctionHandler } from 'taskq';\nexport default dbFunctionHandler({ timeout: '1m' });\n",
+      );
+      const unmigrated = await emptyDatabase();
+      const { stdout } = await supervisor(cwd, 'order-refund', { DATABASE_URL: unmigrated.url });
+      expect(stdout).toContain(`
+kept    handlers/db_function.mjs
+
+handlers/db_function.mjs must retry what fails, as a dbFunctionHandler does that sets no onFailure: after a failure that
+completes its task, no supervisor looks at the process again.
+
+next:
+`);
+      const commands = [
+        ...commandsOf(stdout).slice(0, -1),
+        'psql "$DATABASE_URL" -c "alter function supervisors.order_refund_supervisor(jsonb) rename to away"',
+        'taskq work --max-tasks 1',
+      ];
+      await goOn(cwd, commands, unmigrated);
+      const client = await unmigrated.client();
+      const { rows } = await client.query(
+        "select status, attempts, error ->> 'name' as error from taskq.all_tasks where type = 'db_function'",
+      );
+      expect(rows).toEqual([{ status: 'pending', attempts: 1, error: 'UnknownFunction' }]);
+      await unmigrated.drop();
+    });
+
     test('prints no command with a URL that only the configuration has', async () => {
       const cwd = await temporaryDirectory();
       await writeFile(join(cwd, 'taskq.config.json'), '{"databaseUrl": "postgres://shop:secret@db/shop"}');

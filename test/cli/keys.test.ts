@@ -27,7 +27,7 @@ describe('taskq keys', () => {
     );
     expect(await project.run(['keys', 'show', 'a'])).toMatchObject({
       code: 0,
-      stdout: `task ${id} holds it for ever\n`,
+      stdout: `task ${id} holds it forever\n`,
     });
     expect(await hold('a', 'live')).toBe(id);
     expect(await project.run(['keys', 'release', 'a', 'c', '--by', 'ann'])).toMatchObject({
@@ -37,8 +37,10 @@ describe('taskq keys', () => {
     });
     expect(await project.run(['keys', 'show', 'a'])).toMatchObject({ code: 1 });
     expect(await hold('a', 'live')).not.toBe(id);
-    const actions = "select by, reason, task_ids from taskq.audit where verb = 'release key'";
-    expect((await project.client.query(actions)).rows).toEqual([{ by: 'ann', reason: 'a', task_ids: [id] }]);
+    const actions = "select by, settings, task_ids from taskq.audit where verb = 'release key'";
+    expect((await project.client.query(actions)).rows).toEqual([
+      { by: 'ann', settings: { key: 'a' }, task_ids: [id] },
+    ]);
   });
 
   test('of a live task only the period is ended: the key is free when the task has ended', async () => {
@@ -59,7 +61,7 @@ describe('taskq keys', () => {
     await project.run(['cancel', id]);
     expect(await project.run(['purge', id, '--yes'])).toMatchObject({
       code: 0,
-      stderr: `task ${id} still holds its key "purged" for ever: taskq keys release --queue default "purged"\n`,
+      stderr: `task ${id} still holds its key "purged" forever: taskq keys release --queue default "purged"\n`,
     });
     expect((await project.run(['dead', 'discard', '--queue', 'q', '--yes'])).stderr).toMatch(
       new RegExp(

@@ -135,6 +135,9 @@ describe('taskq list and show', () => {
       /\nattempt 1: failed (?:.*\n)*revived {2}\d{4}-\d\d-\d\d .* by \w+ \(ann of support\)\n(?:.*\n)*attempt 1: failed /,
     );
     expect(stdout).toMatch(/failed +1 of unlimited attempts/);
+    const again =
+      /\nattempt 1: failed .*\n {2}RangeError: negative: -1\n {6}\(at the same place as before\)\n/;
+    expect(stdout).toMatch(again);
     const { actions } = await project.json(['show', id]);
     expect(actions).toMatchObject([{ verb: 'revive', by: 'ann of support' }]);
     await project.json(['cancel', id, '--reason', 'it never will']);

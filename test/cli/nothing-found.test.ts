@@ -47,3 +47,14 @@ test.each(VERBS)('taskq %s --json has its counts alone', async (command) => {
   ).toBe(true);
   expect(stderr).toBe('');
 });
+
+test.each(['dead revive', 'dead discard', 'rerun'])(
+  'taskq %s --reason says that it is a filter, where somebody may have meant to say why',
+  async (command) => {
+    const { stdout, stderr } = await project.run([...command.split(' '), '--reason', 'the fix is out']);
+    expect(stdout).toBe('no task matches\n');
+    expect(stderr).toBe(
+      '--reason selects tasks by why they died or were cancelled; to record why you act, use --why\n',
+    );
+  },
+);

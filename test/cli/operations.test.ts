@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { TaskQueue } from '../../src/index.ts';
 import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
 import { createProject, type Project } from './project.ts';
@@ -102,6 +102,33 @@ test('an operation is listed, shown and stopped, by whoever comes next', async (
   expect((await project.run(['operations', 'show', '999'])).stderr).toContain('no operation 999');
 });
 
+test('a canary in a paused queue says for which tasks it waits, and why they wait', async () => {
+  await dead(2);
+  await project.run(['queues', 'pause', 'default', '--reason', 'incident']);
+  onTestFinished(async () => void (await project.run(['queues', 'resume', 'default'])));
+  const started = startTaskq([...REVIVE, '--canary', '1'], {
+    cwd: project.directory,
+    env: { DATABASE_URL: project.url },
+  });
+  const waits = /task (\d+) waits: queue default is paused by .*: incident\n/;
+  await vi.waitUntil(() => waits.test(started.stderr()), { timeout: 120_000 });
+  const task = waits.exec(started.stderr())![1];
+  started.kill('SIGINT');
+  await started.exit;
+  const [{ id }] = (await project.json(['operations', '--state', 'canary'])).operations;
+  const shown = await project.run(['operations', 'show', id]);
+  expect(shown.stdout).toContain(`waiting for the first to end (task ${task})`);
+  expect(shown.stderr).toMatch(waits);
+  await project.run(['operations', 'stop', id]);
+});
+
+test('what had not ended when an operation had is said, as it may die again', async () => {
+  await dead(2);
+  const { stdout } = await project.run([...REVIVE, '--stop-at', '20%']);
+  expect(stdout).toMatch(/completed: revived 2 of 2 tasks, 2 of these had not ended yet\n$/);
+  expect((await project.run(['operations', '--limit', '1'])).stdout).toMatch(/ 2\/2 +0 +0\+ /);
+});
+
 test('Ctrl-C ends the command and not the operation', async () => {
   await dead(2);
   const started = startTaskq([...REVIVE, '--rate', '1/1h'], {
@@ -116,7 +143,7 @@ test('Ctrl-C ends the command and not the operation', async () => {
   started.kill('SIGINT');
   const { code } = await started.exit;
   expect(code).toBe(130);
-  expect(started.stderr()).toContain(`operation ${id} goes on: follow it with taskq operations wait ${id}`);
+  expect(started.stderr()).toContain(`operation ${id} continues: follow it with taskq operations wait ${id}`);
   expect(await project.json(['operations', 'show', id])).toMatchObject({ state: 'running', done: 1 });
   await project.run(['operations', 'stop', id]);
 });

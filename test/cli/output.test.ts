@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { knowTypes } from '../support/know-types.ts';
@@ -24,8 +26,8 @@ describe('output', () => {
       env: { PATH: process.env.PATH ?? '', DATABASE_URL: project.url },
     });
     let stderr = '';
-    child.stderr.on('data', (text) => {
-      stderr += text;
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk;
     });
     await once(child.stdout, 'data');
     child.stdout.destroy();
@@ -37,12 +39,28 @@ describe('output', () => {
     });
   });
 
+  test('a reader that takes its time gets everything', async () => {
+    const child = spawn(process.execPath, [BINARY, 'list', '--limit', '2000', '--json'], {
+      cwd: project.directory,
+      env: { PATH: process.env.PATH ?? '', DATABASE_URL: project.url },
+    });
+    const exited = once(child, 'exit');
+    const closed = once(child, 'close');
+    await once(child.stdout, 'readable');
+    // More than a pipe holds is left to read, so it must not have ended by then.
+    await Promise.race([exited, sleep(1000)]);
+    const printed = await text(child.stdout);
+    await closed;
+    expect(child.exitCode).toBe(0);
+    expect(JSON.parse(printed).tasks).toHaveLength(2000);
+  });
+
   test.each([['--help'], ['work', '--help'], ['--version']])('also one of taskq %s %s', async (...args) => {
     const child = spawn(process.execPath, [BINARY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();
     let stderr = '';
-    child.stderr.on('data', (text) => {
-      stderr += text;
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk;
     });
     await once(child, 'close');
     expect({ code: child.exitCode, stderr }).toEqual({ code: 0, stderr: '' });

@@ -165,6 +165,24 @@ describe('taskq queues', () => {
     });
   });
 
+  test('set: --may-enqueue names queues, none or any', async () => {
+    const set = async (queues: string) =>
+      (await project.json(['queues', 'set', 'orders', '--timeout', '9s', '--may-enqueue', queues]))
+        .may_enqueue;
+    expect(await set('invoices,reports,invoices')).toEqual(['invoices', 'reports']);
+    expect((await project.run(['queues'])).stdout).toMatch(/^orders .* invoices, reports /m);
+    expect(await set('none')).toEqual([]);
+    expect((await project.run(['queues'])).stdout).toMatch(/^orders .* none /m);
+    expect(await set('default,')).toEqual(['default']);
+    expect(await set('default')).toBeNull();
+    for (const queues of [',', 'x'.repeat(201)])
+      expect(await project.run(['queues', 'set', 'orders', '--may-enqueue', queues])).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(/^taskq: --may-enqueue .*\n$/),
+      });
+  });
+
   test('set: --group-by type says how many waiting tasks it leaves outside', async () => {
     const outside = await project.enqueue({ queue: 'grouped' });
     await project.enqueue({ queue: 'grouped', group: 'ann' });
@@ -225,7 +243,7 @@ describe('taskq queues', () => {
       '--rate "100": expected n/duration such as 100/1m: n 1 to 1000000, duration 1ms to 366d',
     ],
     [['set', 'q', '--rate', '5/1m', '--burst', '0'], '--burst "0": expected a whole number from 1 to 100000'],
-    [['set', 'q', '--burst', '5'], 'set_queue: burst 5: expected a rate beside it'],
+    [['set', 'q', '--burst', '5'], 'set_queue: burst 5 needs a rate'],
     [['pause', 'q', '--for', '0s'], '--for 0s: expected more than 0'],
     [['pause', ' q'], 'queue " q": blanks at the beginning or end are not allowed'],
   ])('taskq queues %j is refused with what was expected, exit 2', async (args, expected) => {

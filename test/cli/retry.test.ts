@@ -47,7 +47,7 @@ describe('taskq retry', () => {
       code: 1,
       stdout: `${later} retried: it is due now\n`,
       stderr: `taskq: task ${dead} is a dead letter — revive it: taskq dead revive ${dead}
-taskq: task ${done} was cancelled
+taskq: task ${done} was cancelled — run it again: taskq rerun ${done}, or a step with its workflow: taskq workflow retry
 taskq: task ${running} is running
 taskq: no task 999999: it never existed, or was deleted by purge, discard or its retention
 `,

@@ -123,6 +123,23 @@ describe('taskq types', () => {
     expect(await row()).not.toContain('2/1m');
   });
 
+  test('set: what follows a completion or a death, which is never the type itself', async () => {
+    await project.run(['types', 'add', 'parse', 'tidy', 'alert']);
+    const set = (...args: string[]) => project.run(['types', 'set', 'parse', ...args]);
+    const row = async () =>
+      (await project.run(['types'])).stdout.split('\n').find((line) => line.startsWith('parse'));
+    await set('--on-complete', 'tidy', '--on-dead', 'alert');
+    expect(await row()).toContain(' tidy, dead: alert ');
+    const { code, stdout, stderr } = await set('--on-dead', 'parse');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^taskq: .*parse.*\n$/);
+    expect(await row()).toContain(' tidy, dead: alert ');
+    await set('--on-complete', 'default');
+    expect(await row()).toContain(' dead: alert ');
+    await set('--on-dead', 'default');
+    expect(await row()).not.toContain('alert');
+  });
+
   test('set that removes the last setting of a type leaves none to print', async () => {
     await project.run(['types', 'add', 'plain']);
     await project.run(['types', 'set', 'plain', '--priority', '3']);

@@ -57,7 +57,9 @@ describe('taskq workflow run', () => {
     await project.write('w.json', JSON.stringify({ name: 'w', steps: [step('a'), step('b', 'a')] }));
     const late = await run('workflow', 'run', 'w.json', '--wait=100ms');
     expect(late).toMatchObject({ code: 4, stdout: '' });
-    expect(late.stderr).toMatch(/^workflow \d+ has started\ntaskq: workflow \d+ has not ended in time/);
+    expect(late.stderr).toMatch(
+      /^workflow \d+ has started\ntask .* no worker is running\ntaskq: workflow \d+ has not ended in time/,
+    );
     const waiting = run('workflow', 'run', 'w.json', '--wait');
     while ((await rows('select from taskq.workflows')).length < 2) await sleep(20);
     await printed('work', '--until-idle', '--quiet');
@@ -213,7 +215,8 @@ describe('taskq workflow open and close', () => {
     [['--workflow', '<id>', '--after', 'A'], 'step waits for "A", which is no step'],
     [['--workflow', '<id>', '--after', 'a', '--on-death', 'wiat'], '--on-death "wiat": expected cancel'],
     [['--workflow', '<id>', '--on-death', 'wait'], '--on-death needs --after'],
-    [['--step', 'a'], 'step needs a workflow'],
+    [['--step', 'a'], '--step needs --workflow — taskq workflow open starts a workflow to add to'],
+    [['--after', 'a'], '--after needs --workflow — taskq workflow open starts'],
     [['--workflow', '<id>', '--step', 'x', '--file', '-'], '--step does not work with --file'],
   ])('refuses enqueue %j with exit 2 and one line', async (args, message) => {
     const id = await printed('workflow', 'open', 'grow');
@@ -229,6 +232,15 @@ describe('taskq workflow open and close', () => {
     });
     expect(stderr).toContain(message.replace('<id>', id));
     expect(await rows('select from taskq.tasks')).toHaveLength(1);
+  });
+
+  test('refuses a step of a workflow that is closed, with exit 2 and one line', async () => {
+    const id = await printed('workflow', 'open', 'grow');
+    await printed('workflow', 'close', id);
+    const { code, stdout, stderr } = await run('enqueue', 'double', '{"n":1}', '--workflow', id);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(new RegExp(`^taskq: .*workflow ${id} \\("grow"\\) is closed: .*\n$`));
+    expect(await rows('select from taskq.tasks')).toEqual([]);
   });
 
   test('refuse a workflow that is not there, or no number', async () => {

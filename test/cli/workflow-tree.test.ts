@@ -236,7 +236,7 @@ test('the record says how it goes, and leaves out what does not apply', () => {
     '  cancel asked  TIME (1h ago): wrong file',
     '  on end        report in queue mail, with {"to":"ann"}',
     '  on step       orchestrate',
-    '  kept          until 2030-01-08',
+    '  kept          until 2030-01-08, and as long as it has a dead letter',
   ]);
   const stuck = [step('a'), step('b', [], { status: 'dead' }), step('c', ['a', 'b'], { status: 'blocked' })];
   expect(record({ state: 'stuck', max_dead: 0 }, stuck)).toContainEqual(

@@ -19,7 +19,7 @@ const insert = (steps: readonly GivenStep[], workflow = {}) =>
 
 /** What it prints, by lines and cells, where it succeeds. */
 async function printed(...args: string[]): Promise<string[][]> {
-  const { code, stdout, stderr } = await run(...args);
+  const { code, stdout, stderr } = await run(...args, '--quiet');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return stdout
     .trimEnd()
@@ -172,6 +172,26 @@ describe('taskq workflow retry', () => {
     expect(await worker.heartbeat([task])).toMatchObject([{ cancel_requested: false }]);
   });
 
+  test('revives the dead task that adds steps, without which the workflow is stuck', async () => {
+    const opened = await run('open', 'flow', '--on-step', 'double');
+    const id = opened.stdout.trim();
+    const worker = await registerWorker(sessionOf(project.client), { double: {} });
+    await worker.claim();
+    const task = await claimOne(worker, { types: ['double'] });
+    await worker.settle(outcome(task, 'dead'));
+    await worker.claim();
+    expect((await run('show', id)).stdout).toMatch(
+      new RegExp(
+        `its task of onStep, which adds steps and closes it, will not run again: taskq workflow retry ${id}`,
+      ),
+    );
+    const adds = `task ${task.id} adds the next step\n`;
+    expect(await run('retry', id)).toMatchObject({ code: 0, stdout: adds, stderr: '' });
+    expect(await run('show', id, '--json')).toMatchObject({
+      stdout: expect.stringContaining('"state":"open"'),
+    });
+  });
+
   test('there is none to retry', async () => {
     expect(await run('retry', '999')).toMatchObject({
       code: 1,
@@ -263,7 +283,10 @@ describe('a task that is a step', () => {
     expect(found[0]).toMatchObject({ workflow_id: id, step: 'load', waits_for: 'parents' });
     const dead = await project.json(['dead', 'list', '--workflow', id]);
     expect(dead.tasks.map((task: { id: string }) => task.id)).toEqual([tasks.old]);
-    expect((await project.run(['list', '--workflow', id])).stdout).toContain('for its parents');
+    const { stdout } = await project.run(['list', '--workflow', id]);
+    expect(stdout).toContain('for its parents');
+    const cells = stdout.split('\n').map((line) => line.trim().split(/ {2,}/)[2]);
+    expect(cells.slice(0, 4)).toEqual(['STEP', 'load', 'old', 'fetch']);
     const shown = (await project.run(['show', tasks.load!])).stdout;
     expect(shown).toContain(
       `workflow   ${id}, step load: waits for its parents, see taskq explain ${tasks.load}\n`,

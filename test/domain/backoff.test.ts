@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Backoff, backoffDelayMs, normaliseBackoff } from '../../src/domain/backoff.ts';
+import { type Backoff, normaliseBackoff } from '../../src/domain/backoff.ts';
 import { TaskqError } from '../../src/lib/errors.ts';
+import { backoffDelayMs } from './backoff-delay-ms.ts';
 
 const anyBackoff: fc.Arbitrary<Backoff> = fc
   .record({
@@ -43,7 +44,7 @@ test.each([
 });
 
 describe('the wait after the n-th failure', () => {
-  test('is always the base when fixed (S1: ten minutes for ever)', () => {
+  test('is always the base when fixed (S1: ten minutes forever)', () => {
     expect(delays({ kind: 'fixed', base: '10m' }, 3)).toEqual([600_000, 600_000, 600_000]);
   });
 
@@ -78,7 +79,7 @@ describe('the wait after the n-th failure', () => {
     expect(backoffDelayMs(capped, 100, 0.9999)).toBe(12_000);
   });
 
-  test('is none for ever when the base is 0', () => {
+  test('is none forever when the base is 0', () => {
     const backoff = normaliseBackoff({ kind: 'exponential', base: 0 });
     expect([1, 2, 1_000_000].map((failures) => backoffDelayMs(backoff, failures, 0.9))).toEqual([0, 0, 0]);
   });

@@ -2,7 +2,7 @@ import vm from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { STORABLE_LIMITS } from '../../src/domain/storable.ts';
-import { storableError } from '../../src/domain/storable-error.ts';
+import { storableError, withoutFrames } from '../../src/domain/storable-error.ts';
 import { expectStorableError, nested, oddValueMaker } from './odd-values.ts';
 
 test('an error keeps its name, message, stack, code and cause', ({ onTestFinished }) => {
@@ -110,4 +110,33 @@ test('whatever a handler throws gives a storable error', () => {
     fc.property(oddValueMaker(), (make) => expectStorableError(storableError(make()))),
     { numRuns: 300 },
   );
+});
+
+test('frames of the code around a handler are left out, wherever they are', () => {
+  const [message, ours, own, builtIn] = [
+    'Error: two\nlines',
+    '    at check (/lib/check.js:1:1)',
+    '    at Object.run (/srv/handler.js:2:2)',
+    '    at async open (node:fs:3:3)',
+  ];
+  const shownOf = (...frames: string[]) => {
+    const cause = {
+      name: 'Error',
+      message: 'c',
+      stack: [message, ...frames].join('\n'),
+      code: null,
+      cause: null,
+    };
+    const shown = withoutFrames({ ...cause, cause }, (line) => line.includes('/lib/'));
+    expect(shown.cause!.stack).toBe(shown.stack);
+    return shown.stack?.split('\n').slice(2);
+  };
+  expect(shownOf(own, ours, ours)).toEqual([own]);
+  expect(shownOf(builtIn, own, ours, builtIn)).toEqual([builtIn, own]);
+  expect(shownOf(ours, ours, own, ours)).toEqual([own]);
+  expect(shownOf(own)).toEqual([own]);
+  expect(shownOf(ours)).toEqual([ours]);
+  expect(shownOf()).toEqual([]);
+  const bare = { name: 'Error', message: 'no stack', stack: null, code: null, cause: null };
+  expect(withoutFrames(bare, () => true)).toEqual(bare);
 });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { CLAIM_FORMS } from '../../src/domain/claim-form.ts';
 import { byChance } from './draw.ts';
 import type { Found, Killable, Testbed } from './scenario.ts';
 
@@ -35,6 +36,8 @@ const KILL_MS = 1500;
 const TERMINATE_MS = 250;
 /** Far more than a busy machine takes to start workers again. */
 export const PATIENCE_MS = 240_000;
+/** Far more than a busy machine takes to end what a stress left. */
+const ENDING_MS = 2 * PATIENCE_MS;
 /** A run of at least this length has to reach everything. */
 const ORDINARY_S = 20;
 
@@ -59,7 +62,7 @@ export async function runChaos(testbed: Testbed, seconds: number, chaos: Chaos):
     workers.push(startWorker(testbed, ['--lease', `${LEASE_MS}ms`, '--poll', '200ms'], env));
   };
   for (let n = 0; n < WORKERS; n++) startNext();
-  await untilWorkersClaim(admin, WORKERS);
+  await inTime(url, 'workers start', untilWorkersClaim(admin, WORKERS));
 
   const over = new AbortController();
   let oldest = 0;
@@ -84,7 +87,7 @@ export async function runChaos(testbed: Testbed, seconds: number, chaos: Chaos):
   }
   await sleep(seconds * 500);
   over.abort();
-  await Promise.all(acting);
+  await inTime(url, 'acts end', Promise.all(acting));
 
   const last = await connect(url);
   const faults = await settleDown(last, async () => chaos.windUp?.(last, reach));
@@ -93,8 +96,8 @@ export async function runChaos(testbed: Testbed, seconds: number, chaos: Chaos):
     if (rows.length > 0) faults.push(`${rows.length} ${what}, such as ${JSON.stringify(rows.slice(0, 3))}`);
   };
   for (const error of errors) faults.push(`an act fails: ${error}`);
-  await checkRuns(last, find, reach);
-  await checkCounts(last, find);
+  await inTime(url, 'runs are checked', checkRuns(last, find, reach));
+  await inTime(url, 'counts are checked', checkCounts(last, find));
   await chaos.check(last, find, reach);
   deadlocks += await deadlocksOf(last);
   if (deadlocks > 0) faults.push(`${deadlocks} deadlocks`);
@@ -223,15 +226,19 @@ export async function comeBack(
 /** What `comeBack` reaches only if something is wrong. */
 export const BELIEVED = 'zombies that were believed';
 
-/** Starts a worker with the handlers of these tests. */
+let started = 0;
+
+/** Starts a worker with the handlers of these tests; every other one claims without SKIP LOCKED. */
 export function startWorker(
   { url, start }: Testbed,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Killable {
+  started += 1;
   return start(['work', '--handlers', HANDLERS, '--grace', '1s', ...args], {
     DATABASE_URL: url,
     WITNESS_URL: url,
+    TASKQ_CLAIM: CLAIM_FORMS[started % CLAIM_FORMS.length]!,
     ...env,
   });
 }
@@ -317,10 +324,31 @@ async function untilWorkersClaim(client: pg.Client, workers: number): Promise<vo
   while ((await numberOf(client, 'select count(*) from taskq.workers')) < workers) await sleep(100);
 }
 
-/** Waits until nothing is live. Returns what is left when nothing has ended for four minutes: it is stuck. */
+/** Resolves as the work does; rejects with what the sessions do when it hangs. */
+async function inTime<T>(url: string, what: string, work: Promise<T>): Promise<T> {
+  const ended = new AbortController();
+  const hangs = async (): Promise<never> => {
+    await sleep(PATIENCE_MS, undefined, { signal: ended.signal });
+    const client = await connect(url);
+    const { rows } = await client.query(
+      `select application_name, state, wait_event, xact_start, query from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid()`,
+    );
+    await client.end();
+    throw new Error(`not within ${PATIENCE_MS} ms: ${what}; the sessions: ${JSON.stringify(rows)}`);
+  };
+  try {
+    return await Promise.race([work, hangs()]);
+  } finally {
+    ended.abort();
+  }
+}
+
+/** Waits until nothing is live. Returns what is left when nothing has ended for four minutes, or all takes too long. */
 export async function settleDown(client: pg.Client, windUp: () => Promise<void>): Promise<string[]> {
+  const last = performance.now() + ENDING_MS;
   let least = Infinity;
-  for (let end = performance.now() + PATIENCE_MS; performance.now() < end; ) {
+  for (let end = performance.now() + PATIENCE_MS; performance.now() < Math.min(end, last); ) {
     const live = await numberOf(client, 'select count(*) from taskq.tasks');
     if (live === 0) return [];
     if (live < least) end = performance.now() + PATIENCE_MS;

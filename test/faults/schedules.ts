@@ -139,8 +139,11 @@ async function faultsOf(admin: pg.Client, down: Date, up: Date): Promise<string[
     `select of.schedule, t.tick
      from (select schedule, min(tick) as first, max(tick) as last from app.runs group by 1) as of
      cross join generate_series(of.first, of.last, interval '1 second') as t (tick)
-     where of.schedule like 'every%'
+     -- 'all' fires a hundred, which is more than the workers of an ordinary run can have missed.
+     where (of.schedule like 'every%' or (of.schedule = 'hundred' and $1::timestamptz - $2 < interval '60 s'))
        and not exists (select from app.runs r where r.schedule = of.schedule and r.tick = t.tick)`,
+    up,
+    down,
   );
   await find('schedules that never fired', NEVER_FIRED);
   await find("ticks fired that 'skip' passes over", `select tick from app.runs where schedule = 'skip'`);

@@ -17,5 +17,5 @@ export function testScenario(what: string, scenario: Scenario, seconds: number):
     } finally {
       await database.drop();
     }
-  }, 600_000);
+  }, 900_000);
 }

@@ -73,7 +73,8 @@ export async function transactions(testbed: Testbed, seconds: number): Promise<F
     figures[`struck: ${point}`] = await count(`select count(*) from app.strikes where point = '${point}'`);
   }
   await admin.end();
-  for (const what of ['completed', 'failedAttempts', 'lostLeases'])
+  const struck = POINTS.map((point) => `struck: ${point}`);
+  for (const what of ['completed', 'failedAttempts', 'lostLeases', ...struck])
     if (figures[what] === 0) faults.push(`not reached: ${what}`);
   return { faults, figures };
 }

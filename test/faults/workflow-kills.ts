@@ -64,10 +64,8 @@ export async function workflowKills(testbed: Testbed, seeds: number): Promise<Fo
             else {
               // The counters of a server do not outlive its crash.
               deadlocks += await deadlocksOf(admin);
-              const down = new Promise((resolve) => admin.once('end', resolve));
-              process.kill(pid, 'SIGKILL');
-              await down;
-              admin = await connect(url, 'admin');
+              if (await crashBy(pid, admin)) admin = await connect(url, 'admin');
+              else reach('ended before it was killed');
             }
           });
     if (victim !== 'outcome') await admin.query("select setval('witness.stop_at', 0)");
@@ -140,6 +138,20 @@ async function stopInClaim(
   });
   if (stopped !== undefined) await strike(stopped);
   return stopped?.place;
+}
+
+/** Kills a session of the server, which ends all others. Returns whether it did: the session may just have ended. */
+async function crashBy(pid: number, admin: pg.Client): Promise<boolean> {
+  const down = new Promise<true>((resolve) => admin.once('end', () => resolve(true)));
+  killIfAlive(pid);
+  for (;;) {
+    if (await Promise.race([down, sleep(5000, false)])) return true;
+    const isUp = await admin.query('select').then(
+      () => true,
+      () => false,
+    );
+    if (isUp) return false;
+  }
 }
 
 /** One in which a step waits for another. */

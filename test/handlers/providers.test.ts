@@ -111,6 +111,34 @@ describe('a task of a channel', () => {
     ]);
   });
 
+  test('shows the failure that error_handler has recorded in queues.error', async () => {
+    work([...HANDLED, '--queues', 'queues']);
+    const { id } = await run('http', to('/broken'), { queue: 'queues' });
+    expect(await queue.rows('select * from queues.error where task_id = $1', id)).toEqual([
+      { task_id: id, error_message: `${provider.url} answered 500: no disk` },
+    ]);
+  });
+
+  test.each(['silent', 'silent-apart'])(
+    'of type %s, whose provider does not answer until its time limit is nearly over, has failed: error_handler is called',
+    async (type) => {
+      queue.work(['--queues', type], { handlers: join(import.meta.dirname, 'handlers'), env });
+      const error = 'the provider has not answered within the time limit of the task';
+      const limits = { queue: type, timeout_ms: 8000, max_attempts: 5 };
+      const { id, task, facts } = await run(type, to('/ok'), limits);
+      expect(task).toMatchObject({ status: 'completed', attempts: 0, result: { status: 'failed', error } });
+      expect(facts).toMatchObject([{ fact: 'failed', payload: { error } }]);
+      expect(await queue.errors(id)).toMatchObject([{ outcome: 'warned', error: { name: 'TimeoutError' } }]);
+    },
+  );
+
+  test('has all of its time limit without an error_handler, and is a failed attempt then', async () => {
+    work([...HANDLED, '--queues', 'slow'], { WEBHOOK_TIMEOUT_MS: '60000' });
+    const limits = { queue: 'slow', timeout_ms: 500 };
+    const { task } = await run('http', { ...to('/hang'), error_handler: undefined }, limits);
+    expect(task).toMatchObject({ status: 'dead', error: { message: 'ran longer than 500ms' } });
+  });
+
   test('fails without an error_handler, and is tried again when the provider asks for it', async () => {
     const { error_handler: _, ...others } = HANDLERS;
     const { task } = await run('http', { ...to('/broken'), error_handler: undefined });
@@ -156,6 +184,21 @@ describe('a task of a channel', () => {
       expect(facts).toMatchObject([{ fact: 'failed' }]);
       expect(received).toEqual([]);
     }
+  });
+
+  test.each([
+    ['completed', { success_handler: 'comms.nope' }, 'success_handler "comms.nope": there is no function'],
+    [
+      'completed',
+      { success_handler: 'nowhere.nope' },
+      'success_handler "nowhere.nope": there is no function',
+    ],
+    ['dead', { error_handler: 'comms.nope' }, 'there is no function comms.nope'],
+  ])('does not call the provider, and is %s, with the handlers %j', async (status, more, message) => {
+    const { task, received } = await run('http', to('/ok', more));
+    expect(task).toMatchObject({ status });
+    expect(JSON.stringify(task.result ?? task.error)).toContain(JSON.stringify(message).slice(1, -1));
+    expect(received).toEqual([]);
   });
 
   test('is a dead letter, and the provider is not called again, when success_handler fails', async () => {

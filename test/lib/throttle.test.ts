@@ -19,6 +19,29 @@ test('a first time that is slow for being the first puts off the second one litt
   expect(throttle.pauseMs).toBe(13_000);
 });
 
+test('one slow run, on a machine that is busy for a moment, is paid for after the next one', () => {
+  const throttle = new Throttle(100);
+  const pauses = [5, 1000, 5, 5, 900, 900].map((costMs) => {
+    throttle.done(costMs, 0);
+    return throttle.pauseMs;
+  });
+  expect(pauses).toEqual([500, 500, 100_000, 500, 500, 179_500]);
+});
+
+test('runs never take more than their share, also when their costs alternate', () => {
+  const throttle = new Throttle(100);
+  let now = 0;
+  let busyMs = 0;
+  for (let n = 0; now < 3_600_000; n++) {
+    const costMs = n % 2 === 0 ? 1 : 1000;
+    now += costMs;
+    busyMs += costMs;
+    throttle.done(costMs, now);
+    now += throttle.pauseMs;
+  }
+  expect(busyMs / now).toBeLessThan(0.0101);
+});
+
 test('what failed is paid for as if it had been done, more with each failure, within bounds', () => {
   const throttle = new Throttle(10);
   const pauses: number[] = [];

@@ -384,6 +384,9 @@ describe('a queue', () => {
     expect(make({})).toThrow(/needs a database: pass either databaseUrl or pool/);
     expect(make({ databaseUrl: library.url, pool })).toThrow(/either databaseUrl or pool/);
     expect(make({ databaseUrl: 'localhost' })).toThrow(/databaseUrl \*\*\*: expected a URL/);
+    expect(make({ databaseUrl: 'postgres://ann:pw@h/db?sslcert=/nowhere' })).toThrow(
+      'databaseUrl postgres://ann:***@h/db?sslcert=/nowhere: cannot read sslcert (ENOENT)',
+    );
     expect(make(undefined as unknown as object)).toThrow(/needs a database: pass either databaseUrl or pool/);
   });
 

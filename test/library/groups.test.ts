@@ -71,7 +71,7 @@ describe('groups', () => {
     expect(await queue.showGroup('mail', 'ann')).toMatchObject({
       applies: { rate: { value: '10/1s', from: 'queue' } },
     });
-    await expect(queue.setGroup('mail', 'ann', { burst: 2 })).rejects.toThrow('expected a rate beside it');
+    await expect(queue.setGroup('mail', 'ann', { burst: 2 })).rejects.toThrow('burst 2 needs a rate');
   });
 
   test('are shown with their settings, what stops them, who has their slots and who is next', async () => {

@@ -10,7 +10,7 @@ async function listed(queue: TaskQueue, filter: Parameters<TaskQueue['listKeys']
   return keys;
 }
 
-test('keys that are held for a period or for ever are listed, all of them, by queue and key', async () => {
+test('keys that are held for a period or forever are listed, all of them, by queue and key', async () => {
   const queue = library.open();
   const { id } = await queue.enqueue('work', {}, { key: 'once', keyFor: 'ever' });
   await queue.enqueue('work', {}, { key: 'while it lives' });

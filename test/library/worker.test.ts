@@ -3,7 +3,14 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createWorker, defineHandler, type TaskContext, type TaskWorker, type WorkerEvent } from 'taskq';
+import {
+  createWorker,
+  defineChannel,
+  defineHandler,
+  type TaskContext,
+  type TaskWorker,
+  type WorkerEvent,
+} from 'taskq';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { waitUntil } from '../queue/waiting.ts';
@@ -77,6 +84,31 @@ describe('a worker inside an application', () => {
       error: { message: expect.stringMatching(/^\$\.a: .*expected number/) },
     });
     expect(await queue.get(id)).toMatchObject({ attempts: 1, errors: [{ attempt: 1 }] });
+  });
+
+  test('a channel calls its provider with what its schema makes of the payload, and not with what does not fit', async () => {
+    const called: unknown[] = [];
+    const parcel = defineChannel({
+      schema: z.object({ to: z.string().trim() }),
+      call: (payload, ctx) => {
+        called.push([payload, ctx.idempotencyKey.endsWith(`-${ctx.id}`)]);
+        return { parcel: 7 };
+      },
+    });
+    const { worker } = make({ handlers: { parcel } });
+    await worker.start();
+    const queue = library.open();
+    const fits = await queue.enqueue('parcel', { to: ' Ann ' });
+    expect(await queue.wait(fits.id)).toMatchObject({
+      status: 'completed',
+      result: { status: 'succeeded', worker_payload: { parcel: 7 } },
+    });
+    const other = await queue.enqueue('parcel', { to: 7 });
+    expect(await queue.wait(other.id)).toMatchObject({
+      status: 'dead',
+      error: { message: expect.stringMatching(/^\$\.to: .*expected string/) },
+    });
+    expect(called).toEqual([[{ to: 'Ann' }, true]]);
   });
 
   test('runs the files of a directory, those that took a worker with them in a process of their own', async () => {
@@ -387,7 +419,7 @@ describe('the settings of tasks in its options', () => {
     [{ queueSettings: { mail: { expires: 0 } } }, 'queueSettings: mail: expires 0: expected more than 0'],
     [{ queueSettings: { mail: { maxRunning: 0 } } }, 'queueSettings: mail: maxRunning 0: expected a whole'],
     [{ queueSettings: { mail: { rate: '5' } } }, 'queueSettings: mail: rate "5": expected n/duration'],
-    [{ queueSettings: { mail: { burst: 5 } } }, 'queueSettings: mail: burst 5: expected a rate beside it'],
+    [{ queueSettings: { mail: { burst: 5 } } }, 'queueSettings: mail: burst 5 needs a rate'],
     [{ queueSettings: { mail: { groupLimit: 0 } } }, 'queueSettings: mail: groupLimit 0: expected a whole'],
     [{ queueSettings: { mail: { priority: 1 } } }, 'queueSettings: mail: unknown option "priority"'],
     [{ queueSettings: 'mail' }, 'queueSettings: expected an object'],

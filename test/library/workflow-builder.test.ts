@@ -148,7 +148,7 @@ describe('an open workflow', () => {
     expect(await queue.workflows.close(workflow)).toBe(false);
     expect(await queue.enqueue('work', {}, { workflow }).catch((thrown) => thrown)).toMatchObject({
       code: 'refused',
-      message: `workflow ${workflow} ("grow") is closed: start it with "open": true to add steps later`,
+      message: `workflow ${workflow} ("grow") is closed: steps can be added to one that was started with "open": true, until it is closed`,
     });
     await expect(queue.workflows.close('1000000')).rejects.toMatchObject({ code: 'no_such_workflow' });
     expect(await library.admin.value('select role from taskq.audit')).toBeDefined();

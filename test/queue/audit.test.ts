@@ -28,6 +28,7 @@ import { claimOne, outcome, registerWorker } from './worker.ts';
 const queue = useDatabase();
 
 const by = 'ann@laptop';
+const acting = { by, reason: 'asked for' };
 
 async function recorded(): Promise<readonly Record<string, unknown>[]> {
   const role = await queue.admin.value<string>('select session_user');
@@ -40,24 +41,33 @@ async function recorded(): Promise<readonly Record<string, unknown>[]> {
   });
 }
 
-test('every verb records who, when and on what: the role of the session, and beside it the name that the caller adds', async () => {
+test('a pause records when it ends by itself', async () => {
+  await pauseQueue(queue.admin, 'mail', { by, reason: 'deploy', forMs: 3_600_000 });
+  const [row] = await queue.admin.rows<{ ends: boolean }>(
+    `select (a.settings ->> 'until')::timestamptz = q.paused_until as ends
+     from taskq.audit a join taskq.queues q on q.name = a.queue`,
+  );
+  expect(row).toEqual({ ends: true });
+});
+
+test('every verb records who, when, why and on what: the role of the session, and beside it the name that the caller adds', async () => {
   const worker = await registerWorker(queue.admin);
   const waiting = await enqueue(queue.admin, { delay_ms: 60_000 });
-  await retry(queue.admin, [waiting], { by });
+  await retry(queue.admin, [waiting], acting);
   await addDead(queue.admin, waiting, 'parked', { by });
-  await revive(queue.admin, [waiting], { by });
+  await revive(queue.admin, [waiting], acting);
   await worker.settle(outcome(await claimOne(worker), 'dead', { reason: 'r' }));
-  await discard(queue.admin, [waiting], { by });
+  await discard(queue.admin, [waiting], acting);
   const other = await enqueue(queue.admin);
   await cancel(queue.admin, [other], 'not needed', { by });
-  await rerun(queue.admin, [other], { by });
-  await purge(queue.admin, [other], { by });
+  await rerun(queue.admin, [other], acting);
+  await purge(queue.admin, [other], acting);
   await pauseQueue(queue.admin, 'mail', { by, reason: 'deploy', forMs: null });
-  await resumeQueue(queue.admin, 'mail', { by });
-  await pauseWorker(queue.admin, String(worker.id), by);
-  await resumeWorker(queue.admin, String(worker.id), { by });
-  await stopWorker(queue.admin, String(worker.id), by);
-  const of = (verb: string, more: object) => ({ verb, by, ...more });
+  await resumeQueue(queue.admin, 'mail', acting);
+  await pauseWorker(queue.admin, String(worker.id), acting);
+  await resumeWorker(queue.admin, String(worker.id), acting);
+  await stopWorker(queue.admin, String(worker.id), acting);
+  const of = (verb: string, more: object) => ({ verb, ...acting, ...more });
   expect(await recorded()).toEqual([
     of('retry', { task_ids: [waiting] }),
     of('dead add', { task_ids: [waiting], reason: 'parked' }),
@@ -76,15 +86,15 @@ test('every verb records who, when and on what: the role of the session, and bes
 
 test('every verb that changes a setting records its new value', async () => {
   const worker = await registerWorker(queue.admin);
-  await setQueue(queue.admin, 'mail', { max_attempts: 7, timeout_ms: null }, { by });
-  await addTypes(queue.admin, ['work', 'new/b', 'new/a'], { by });
-  await setType(queue.admin, 'letter', { priority: 'high' }, { by });
-  expect(await removeType(queue.admin, 'letter', { by })).toBe('removed');
-  await setDefaults(queue.admin, { max_attempts: 9 }, { by });
-  await setWorker(queue.admin, String(worker.id), { lease_ms: 60_000 }, { by });
+  await setQueue(queue.admin, 'mail', { max_attempts: 7, timeout_ms: null }, acting);
+  await addTypes(queue.admin, ['work', 'new/b', 'new/a'], acting);
+  await setType(queue.admin, 'letter', { priority: 'high' }, acting);
+  expect(await removeType(queue.admin, 'letter', acting)).toBe('removed');
+  await setDefaults(queue.admin, { max_attempts: 9 }, acting);
+  await setWorker(queue.admin, String(worker.id), { lease_ms: 60_000 }, acting);
   const id = await enqueue(queue.admin, { key: 'k', key_for: 'ever' });
-  expect(await releaseKey(queue.admin, { queue: 'default', key: 'k' }, { by })).toBe('live');
-  const of = (verb: string, more: object) => ({ verb, by, ...more });
+  expect(await releaseKey(queue.admin, { queue: 'default', key: 'k' }, acting)).toBe('live');
+  const of = (verb: string, more: object) => ({ verb, ...acting, ...more });
   expect(await recorded()).toEqual([
     of('set', { queue: 'mail', settings: { max_attempts: 7, timeout_ms: null } }),
     of('add', { type: 'new/a' }),
@@ -94,7 +104,7 @@ test('every verb that changes a setting records its new value', async () => {
     of('remove', { type: 'letter' }),
     of('set', { settings: { max_attempts: 9 } }),
     of('set', { worker: worker.id, settings: { lease_ms: 60_000 } }),
-    of('release key', { task_ids: [id], queue: 'default', reason: 'k' }),
+    of('release key', { task_ids: [id], queue: 'default', settings: { key: 'k' } }),
   ]);
 });
 
@@ -265,8 +275,8 @@ test('it is listed newest first, by pages and by filter, with what the client ca
   await queue.admin.rows("set application_name = ''");
   await revive(queue.admin, [id], { by: 'bob' });
   const verbs = async (filter: AuditFilter, limit = 10, after: string | null = null) =>
-    (await listAudit(queue.admin, filter, limit, after)).map(({ verb }) => verb);
-  const [newest] = await listAudit(queue.admin, {}, 1);
+    (await listAudit(queue.admin, filter, limit, after)).actions.map(({ verb }) => verb);
+  const [newest] = (await listAudit(queue.admin, {}, 1)).actions;
   expect(newest).toMatchObject({ verb: 'revive', by: 'bob', via: null, task_ids: [id], worker: null });
   expect(await verbs({}, 10, newest!.id)).toEqual(['dead add', 'set']);
   expect(await verbs({ who: 'ann' })).toEqual(['set']);
@@ -322,4 +332,28 @@ test('it is kept for 90 days, and never more than a million calls', async () => 
   await record('a million later');
   await record('and one');
   expect(await kept()).toEqual(['a million later', 'and one']);
+});
+
+test('an edit of large payloads is recorded in rows that can be listed, a page of some megabytes at a time', async () => {
+  await queue.admin.rows(
+    `select taskq.enqueue('work', to_jsonb(repeat(md5(n::text), 28000))) from generate_series(1, 40) as n`,
+  );
+  const ids = (await queue.admin.rows<{ id: string }>('select id::text from taskq.tasks order by id')).map(
+    ({ id }) => id,
+  );
+  await edit(queue.admin, ids, { payload: '{}' }, { by });
+  const found: string[] = [];
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = await listAudit(queue.admin, {}, 100, after ?? null);
+    expect(JSON.stringify(page).length).toBeLessThan(16_000_000);
+    for (const { task_ids: of, before } of page.actions) {
+      expect(Object.keys(before!)).toEqual(of);
+      found.push(...of!);
+    }
+    after = page.nextAfter;
+  }
+  expect(found.toSorted((a, b) => Number(a) - Number(b))).toEqual(ids);
+  const { actions, nextAfter } = await listAudit(queue.admin, { task: ids[7]! }, 100);
+  expect(nextAfter).toBeNull();
+  expect(actions.map(({ before }) => Object.keys(before!))).toEqual([[ids[7]]]);
 });

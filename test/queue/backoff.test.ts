@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type BackoffKind, backoffDelayMs, type StoredBackoff } from '../../src/domain/backoff.ts';
+import type { BackoffKind, StoredBackoff } from '../../src/domain/backoff.ts';
+import { backoffDelayMs } from '../domain/backoff-delay-ms.ts';
 import { useDatabase } from './session.ts';
 
 const queue = useDatabase();
@@ -55,7 +56,7 @@ test('TypeScript and SQL compute the same delay after every failure, up to the m
   expect(differing).toEqual([]);
 });
 
-test('a policy that says little waits 5 seconds, and does not wait for ever', async () => {
+test('a policy that says little waits 5 seconds, and does not wait forever', async () => {
   for (const backoff of [{}, { kind: 'fixed' }, { kind: 'exponential', factor: 3 }, { kind: 'unheard of' }]) {
     expect(await queue.admin.value('select taskq.backoff_delay_ms($1, 1, 0.5)', backoff)).toBe('5000');
   }

@@ -362,14 +362,14 @@ describe('a type that names what follows the end of its tasks', () => {
     const refusal = {
       code: '22023',
       message:
-        'on_complete and on_dead of types: "alarm" -> "work" -> "report" -> "alarm" would follow each other for ever',
+        'on_complete and on_dead of types: "alarm" -> "work" -> "report" -> "alarm" would follow each other forever',
     };
     await expect(setType('alarm', next('work'))).rejects.toMatchObject(refusal);
     expect(
       await queue.admin.value("select on_complete from taskq.task_types where name = 'alarm'"),
     ).toBeNull();
     expect(await register({ alarm: { ...next('work'), max_attempts: 7 } })).toMatchObject({
-      cycles: [{ type: 'alarm', fault: refusal.message }],
+      left_out: [{ type: 'alarm', fault: refusal.message }],
     });
     expect(
       await queue.admin.row("select on_complete, max_attempts from taskq.task_types where name = 'alarm'"),
@@ -390,7 +390,7 @@ describe('a type that names what follows the end of its tasks', () => {
     await expect(setType('work', { on_complete: null })).rejects.toMatchObject({
       code: '22023',
       message:
-        'on_complete and on_dead of types: "work" -> "report" -> "work" would follow each other for ever',
+        'on_complete and on_dead of types: "work" -> "report" -> "work" would follow each other forever',
     });
   });
 
@@ -403,7 +403,7 @@ describe('a type that names what follows the end of its tasks', () => {
         .map((name, n) => [name, { on_complete: { type: names[n + 1] }, on_dead: { type: names[n + 2] } }]),
     );
     await registerWorker(await queue.session(), types);
-    expect(await register({ step59: next('step0') })).toMatchObject({ cycles: [{ type: 'step59' }] });
+    expect(await register({ step59: next('step0') })).toMatchObject({ left_out: [{ type: 'step59' }] });
   });
 
   test('cannot follow itself by what two sessions set at once', async () => {
@@ -413,7 +413,7 @@ describe('a type that names what follows the end of its tasks', () => {
     await other.rows('select taskq.set_type($1, $2)', 'work', JSON.stringify(next('report')));
     const refused = expect(
       (await queue.session()).rows('select taskq.set_type($1, $2)', 'report', JSON.stringify(next('work'))),
-    ).rejects.toThrow('follow each other for ever');
+    ).rejects.toThrow('follow each other forever');
     await waitUntilBlocked(queue.admin);
     await other.rows('commit');
     await refused;
@@ -454,7 +454,7 @@ describe('a type that names what follows the end of its tasks', () => {
     const again = 'select stored, extra from taskq.reload_worker($1, $2)';
     expect(await queue.admin.row(again, worker_id, JSON.stringify(types))).toMatchObject({
       stored: true,
-      extra: { cycles: [{ type: 'report', fault: expect.stringContaining('for ever') }] },
+      extra: { left_out: [{ type: 'report', fault: expect.stringContaining('forever') }] },
     });
     expect(await settings()).toMatchObject([{ name: 'alarm' }, { name: 'report', on_complete: null }]);
   });

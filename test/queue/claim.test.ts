@@ -415,6 +415,21 @@ describe('an optimistic claim', () => {
     );
   });
 
+  test.each([1, 10])(
+    'of %d passes many rows that somebody keeps locked, in the order of the others',
+    async (start) => {
+      const ids = await enqueueSome(queue.admin, 150);
+      const other = await queue.session();
+      await other.rows('begin');
+      await other.rows('select from taskq.tasks order by id limit 120 for update');
+      const worker = await registerWorker(queue.admin);
+      for (const from of [120, 120 + start]) {
+        const claimed = await worker.claim({ form: 'optimistic', start });
+        expect(claimed.map(({ id }) => id)).toEqual(ids.slice(from, from + start));
+      }
+    },
+  );
+
   test('counts in limits, and starts the tasks of a group in turn', async () => {
     await queue.admin.rows(`select taskq.set_queue('default', '{"group_limit": 1, "max_running": 2}')`);
     for (const group of ['a', 'a', 'b', 'b', 'c']) await enqueue(queue.admin, { group });
@@ -428,7 +443,9 @@ describe('an optimistic claim', () => {
 });
 
 describe('claims of many', () => {
-  const MANY = { start: 0, ahead: 50 };
+  // The other form waits for rows that are being taken, and leaves them out.
+  const form = 'skip-locked';
+  const MANY = { start: 0, ahead: 50, form } as const;
 
   test('take turns, so that none reads what another is about to hold', async () => {
     const ids = await enqueueSome(queue.admin, 120);
@@ -449,7 +466,7 @@ describe('claims of many', () => {
     const worker = await registerWorker(second);
     // One that waits for a lock that long fails.
     await second.rows("set statement_timeout = '20s'");
-    const small = await patiently(queue.admin, ['claim'], () => worker.claim({ ahead: 48 }));
+    const small = await patiently(queue.admin, ['claim'], () => worker.claim({ ahead: 48, form }));
     expect(small.map(({ id }) => id)).toEqual(ids.slice(50, 99));
     expect((await worker.claim(MANY)).map(({ id }) => id)).toEqual(ids.slice(99));
     await first.rows('commit');

@@ -76,7 +76,7 @@ test('a bulk is what its tasks are one by one, whatever they say alike', async (
     expect(inBulk).toEqual(await rowsOf(single));
     expect(await enqueueCounted(queue.admin, bulkOf([...tasks, ...tasks], true))).toEqual({
       created: tasks.length * 2 - options.filter((given) => given?.key !== undefined).length,
-      ...{ replaced: 0, again: 0, refused: 0, refusals: [] },
+      ...{ replaced: 0, again: 0, refused: 0, refusals: [], ends: [expect.any(String), expect.any(String)] },
     });
     await queue.admin.rows('delete from taskq.tasks');
   }

@@ -61,6 +61,9 @@ describe('of its own', () => {
     await worker.settle(outcome(await claimOne(worker), 'failed', { delay_ms: 0 }));
     await worker.settle(outcome(await claimOne(worker), 'snoozed', { delay_ms: 60_000 }));
     expect(await causesOf(id)).toEqual([{ cause: 'snoozed', until: expect.any(String) }]);
+    await queue.admin.rows("select taskq.add_dead($1, 'by hand')", id);
+    await queue.admin.rows('select * from taskq.revive(array[$1::bigint], $2)', id, { delay_ms: 60_000 });
+    expect(await causesOf(id)).toEqual([{ cause: 'delayed', until: expect.any(String) }]);
     await makeDue(queue.admin, [id]);
     expect(await startsNow(id)).toBe(true);
   });
@@ -378,7 +381,10 @@ describe('a held task', () => {
     await silence(queue.admin, worker.id, 60_000);
     expect(await causesOf(id)).toMatchObject([
       { cause: 'running' },
-      { cause: 'worker_silent', worker: worker.id, name: 'plain:1:a', since: expect.any(String) },
+      {
+        cause: 'worker_silent',
+        ...{ worker: worker.id, name: 'plain:1:a', since: expect.any(String), others: false },
+      },
       { cause: 'cancel_requested' },
     ]);
   });

@@ -53,6 +53,52 @@ describe('a list', () => {
     expect(Object.keys(tasks[0]!).toSorted()).toEqual(columns.map((column) => column.name).toSorted());
   });
 
+  test.each([{}, { status: ['dead'] }] as const)(
+    'of %j: a page ends early where its tasks are large, and the next one goes on there',
+    async (filter) => {
+      const last = await enqueue(queue.admin, {}, { last: true });
+      await queue.admin.rows(
+        `select taskq.enqueue('work', to_jsonb(repeat(md5(n::text), 31000))) from generate_series(1, 40) as n`,
+      );
+      const first = await enqueue(queue.admin, {}, { first: true });
+      if ('status' in filter)
+        await queue.admin.rows("select taskq.add_dead(id, 'large') from taskq.tasks order by id");
+      const found: string[] = [];
+      let pages = 0;
+      for (let after: string | null | undefined; after !== null; ) {
+        const page = await findTasks(queue.admin, filter as TaskFilter, 1000, {
+          after: after ?? null,
+          lookMs: 60_000,
+        });
+        found.push(...page.tasks.map(({ id }) => id));
+        expect(JSON.stringify(page).length).toBeLessThan(24_000_000);
+        pages += 1;
+        after = page.nextAfter;
+      }
+      expect(found).toEqual(Array.from({ length: 42 }, (_, n) => String(Number(first) - n)));
+      expect(found.at(-1)).toBe(last);
+      expect(pages).toBeGreaterThan(2);
+      expect((await findTasks(queue.admin, filter as TaskFilter, 1000)).tasks).toHaveLength(42);
+    },
+  );
+
+  test('also where what is large is the task that replaces a held one', async () => {
+    const worker = await registerWorker(queue.admin);
+    for (let n = 0; n < 20; n++) await enqueue(queue.admin, { key: String(n) });
+    await worker.claim({ start: 20 });
+    await queue.admin.rows(
+      `select taskq.enqueue(
+         'work', to_jsonb(repeat('a', 1000000)), jsonb_build_object('key', n::text, 'on_held', 'replace')
+       ) from generate_series(0, 19) as n`,
+    );
+    const page = await findTasks(queue.admin, {}, 1000, { lookMs: 60_000 });
+    expect(page.tasks[0]).toMatchObject({ again: { payload: expect.stringMatching(/^a{1000000}$/) } });
+    expect(page.tasks.length).toBeLessThan(20);
+    expect(page.nextAfter).not.toBe(null);
+    const rest = await findTasks(queue.admin, {}, 1000, { after: page.nextAfter });
+    expect(page.tasks.length + rest.tasks.length).toBe(20);
+  });
+
   test('takes tasks by values in their payloads, compared as text, wherever they are', async () => {
     const worker = await registerWorker(queue.admin);
     const put = (payload: unknown) => enqueue(queue.admin, { queue: 'shop' }, payload);
@@ -149,6 +195,12 @@ describe('a list', () => {
     await expect(find({ queues: 'mail' })).rejects.toMatchObject({ code: '22023' });
     await expect(find({}, 'x')).rejects.toMatchObject({ code: '22023' });
     await expect(find({ status: ['dead'] }, '7')).rejects.toMatchObject({ code: '22023' });
+    for (const status of ['pending', null, {}]) {
+      await expect(find({ status })).rejects.toMatchObject({
+        code: '22023',
+        message: `filter: status ${JSON.stringify(status)}: expected an array such as ["pending"]`,
+      });
+    }
   });
 
   test('of dead letters looks through all of them, window by window, the last to die first', async () => {

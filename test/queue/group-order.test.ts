@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { enqueue, liveRow, refuseChanges } from './rows.ts';
+import { claimerOf } from './claimer.ts';
+import { enqueue, enqueueSome, liveRow, refuseChanges } from './rows.ts';
 import { useGroups } from './use-groups.ts';
 import { outcome, type PlainWorker } from './worker.ts';
 
@@ -217,4 +218,52 @@ test('a group that cannot be attended to at all is named in the log of the serve
   expect(notices).toEqual([
     "taskq gives out no slot of group 'ann' in queue 'default': not allowed by the application (P0001)",
   ]);
+});
+
+test('a group that runs one after the other goes on where claims are: it ends before the backlog that came after it', async () => {
+  await setQueue({ group_limit: 1, group_order: 'strict' });
+  const mine: string[] = [];
+  for (let n = 0; n < 20; n++) mine.push(await inGroup('ann'));
+  const later = await enqueueSome(queue.admin, 400);
+  // As if it had come in the last thirty seconds.
+  await queue.admin.rows(
+    `update taskq.tasks set available_at = now() - interval '30 s' + (id - $1) * interval '75 ms' where group_key is null`,
+    later[0],
+  );
+  await queue.admin.rows(
+    "update taskq.tasks set not_before = now() - interval '31 s' where group_key is not null",
+  );
+  const me = await worker();
+  const claimer = claimerOf(me.session, me);
+  const ended: string[] = [];
+  for (let n = 0; n < 100 && ended.length < 420; n++) {
+    await claimer.sweep();
+    const tasks = await claimer.claim(10);
+    await me.settle(...tasks.map(({ id, leaseNo }) => ({ id, lease_no: leaseNo, outcome: 'completed' })));
+    ended.push(...tasks.map(({ id }) => id));
+    claimer.pass(10);
+  }
+  expect(ended).toHaveLength(420);
+  expect(ended.filter((id) => mine.includes(id))).toEqual(mine);
+  // One of ten tasks of a claim is in the group.
+  expect(ended.indexOf(mine.at(-1)!)).toBeLessThan(230);
+});
+
+test('a claim that is left open holds up no more groups than it asked for tasks', async () => {
+  await setQueue({ group_limit: 1 });
+  const groups = await queue.admin.rows<{ name: string }>(
+    `select min(name) as name from (select n::text as name from generate_series(1, 200) as n) as g
+     group by taskq.mutex_of('default', name) order by min(name::integer) limit 20`,
+  );
+  for (const { name } of groups) for (let n = 0; n < 2; n++) await inGroup(name);
+  const [open, other] = [await worker(), await worker()];
+  await open.session.rows('begin');
+  expect(await open.claim({ start: 3 })).toHaveLength(3);
+  const started = new Set<string>();
+  for (let n = 0; n < 10; n++)
+    for (const { id } of await other.claim({ start: 20 }))
+      started.add(String((await liveRow(queue.admin, id))!.group_key));
+  expect(started.size).toBe(17);
+  await open.session.rows('rollback');
+  expect(await other.claim({ start: 20 })).toHaveLength(3);
 });

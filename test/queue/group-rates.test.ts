@@ -211,7 +211,7 @@ describe('a group with a rate', () => {
   test('a burst needs a rate', async () => {
     await expect(setGroup({ burst: 2 })).rejects.toMatchObject({
       code: '22023',
-      message: 'set_group: burst 2: expected a rate beside it',
+      message: 'set_group: burst 2 needs a rate',
     });
   });
 });

@@ -203,6 +203,19 @@ describe('a task with a delay', () => {
     expect(await claimed(me)).toEqual([id]);
   });
 
+  test('stays due when an operator has said so, also if it loses its slot to another queue', async () => {
+    await setQueue({ group_limit: 1, group_order: 'strict' });
+    const [id] = [await inGroup('ann'), await inGroup('ann')];
+    const me = await worker();
+    await me.settle(outcome((await me.claim())[0]!, 'failed', { delay_ms: 0 }));
+    const answers = async (sql: string) =>
+      (await queue.admin.rows<{ answer: string }>(`select answer from taskq.${sql}`, [id]))[0]!.answer;
+    expect(await answers(`edit($1, '{"delay_ms": 60000}')`)).toBe('edited');
+    expect(await answers('retry($1)')).toBe('retried');
+    expect(await answers(`edit($1, '{"queue": "other"}')`)).toBe('edited');
+    expect((await me.claim({ start: 10, queues: ['other'] })).map((task) => task.id)).toEqual([id]);
+  });
+
   test('tells an idle worker when to look again', async () => {
     await inGroup('ann', { delay_ms: 60_000 });
     const me = await worker();

@@ -371,7 +371,10 @@ describe('max_running', () => {
     }
   });
 
-  test('of many, all running, is not looked through by each claim, and the claim comes again when one may', async () => {
+  // A queue is full for a second at most, so a claim has to come within that: not on a machine that stands still.
+  test('of many, all running, is not looked through by each claim, and the claim comes again when one may', {
+    retry: 2,
+  }, async () => {
     await setQueue({ max_running: 150 });
     await enqueueSome(queue.admin, 160);
     const me = await worker();
@@ -700,8 +703,8 @@ describe('refuses', () => {
       'set_queue: rate "5/400d": expected n/duration such as 100/1m: n 1 to 1000000, duration 1ms to 366d',
     ],
     [{ rate: '5/1m', burst: 0 }, 'set_queue: burst 0: expected a whole number from 1 to 100000'],
-    [{ burst: 3 }, 'set_queue: burst 3: expected a rate beside it'],
-    [{ burst: 3, rate: null }, 'set_queue: burst 3: expected a rate beside it'],
+    [{ burst: 3 }, 'set_queue: burst 3 needs a rate'],
+    [{ burst: 3, rate: null }, 'set_queue: burst 3 needs a rate'],
   ];
   test.each(CASES)('%j, in one line', async (settings, message) => {
     await expect(setQueue(settings)).rejects.toMatchObject({ code: '22023', message });

@@ -43,7 +43,7 @@ test('a task that a trigger keeps from expiring is named, and all others expire'
   expect(await finishedRow(queue.admin, ids[2]!)).toMatchObject({ status: 'expired' });
 });
 
-test('dead letters are kept for ever unless their queue or the defaults say how long', async () => {
+test('dead letters are kept forever unless their queue or the defaults say how long', async () => {
   for (const name of ['default', 'short', 'ever']) {
     const ids = await enqueueSome(queue.admin, 2, { queue: name });
     await queue.admin.rows("select taskq.move_to_dead($1, '{r,r}', clock_timestamp())", ids);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { insertOddCounts, insertOddRows, type OddRow } from './odd-rows.ts';
+import { insertOddCounts, insertOddGrouped, insertOddRows, type OddRow } from './odd-rows.ts';
 import { enqueueSome, lapse, type Row, rescueAll, silence } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { type Claimed, LEASE_MS, outcome, type PlainWorker, registerWorker } from './worker.ts';
@@ -122,6 +122,108 @@ test('whatever its counts say, a task is claimed, rescued, given back and ended,
     ...last.map((task, n) => outcome(task, n % 2 === 0 ? 'completed' : 'failed', { error: { name: 'E' } })),
   );
   expect(new Set(ended.map(({ answer }) => answer))).toEqual(new Set(['recorded']));
+});
+
+test.each(['w', 'd'] as const)(
+  'whatever a task of a group (gate %s) says, it is retried, fails and is edited beside others',
+  async (gate) => {
+    await queue.admin.rows(
+      `select taskq.set_queue('default', '{"group_order": "relaxed", "group_limit": 5000}')`,
+    );
+    const odd = await insertOddGrouped(queue.admin, 'work', gate);
+    expect(odd.length).toBeGreaterThan(100);
+    const ids = [...odd.map(({ id }) => id), ...(await enqueueSome(queue.admin, 10, { group: 'g' }))];
+    const retried = await queue.admin.rows<Row>('select * from taskq.retry($1)', ids);
+    expect(new Set(retried.map(({ answer }) => answer))).toEqual(
+      new Set(gate === 'd' ? ['retried', 'due'] : ['due']),
+    );
+    await queue.admin.rows(
+      "insert into taskq.asks (due_at, queue, key) select distinct now(), queue, 'g' from taskq.tasks",
+    );
+    const worker = await registerWorker(queue.admin);
+    const claimed: Claimed[] = [];
+    for (let more = await claimAll(worker); more.length > 0; more = await claimAll(worker))
+      claimed.push(...more);
+    const waiting = await queue.admin.rows(
+      'select * from taskq.tasks where lease_owner is null and not_before <= now()',
+    );
+    expect(waiting).toEqual([]);
+    const failed = await worker.settle(
+      ...claimed.map((task) => outcome(task, 'failed', { error: { name: 'E' } })),
+    );
+    expect(failed).toHaveLength(claimed.length);
+    expect(new Set(failed.map(({ answer }) => answer))).toEqual(new Set(['recorded']));
+    const edited = await queue.admin.rows<Row>(`select * from taskq.edit($1, '{"delay_ms": 1000}')`, ids);
+    expect(edited.filter(({ answer }) => answer === 'refused')).toEqual([]);
+  },
+);
+
+test('a dead letter has a time of death, by which it is listed', async () => {
+  const [id] = await enqueueSome(queue.admin, 1);
+  await queue.admin.rows("select taskq.add_dead($1, 'by hand')", id);
+  for (const time of ['-infinity', 'infinity', '294276-12-01']) {
+    const set = queue.admin.rows('update taskq.dead_tasks set died_at = $1', time);
+    await expect(set).rejects.toMatchObject({ constraint: 'a_death_has_a_time' });
+  }
+});
+
+test('a last day that is no usual one, of a finished task, stops no housekeeping', async () => {
+  const [id] = await enqueueSome(queue.admin, 1);
+  await queue.admin.rows('select * from taskq.cancel($1)', [id]);
+  await queue.admin.rows("update taskq.finished_tasks set drop_on = '5874897-12-31', kept_in = '-infinity'");
+  expect(await queue.admin.value('select taskq.maintain()')).toMatchObject({ failed: [] });
+});
+
+/** Reads everything there is to read, as the housekeeper, `taskq` and its server do, and fails where one cannot. */
+async function lookAtAll(): Promise<void> {
+  const readings = [
+    'select * from taskq.all_tasks',
+    'select taskq.take_sample()',
+    "select taskq.survey('{work}')",
+    'select taskq.get_vitals()',
+    "select * from taskq.count_unfinished(array['work'])",
+    "select * from taskq.find_missed(array(select distinct queue from taskq.tasks), '{work}')",
+    'select taskq.stats(86400000)',
+    'select taskq.get_series(86400000)',
+    "select * from taskq.list_metrics('minute', 86400000, 1000)",
+    'select * from taskq.list_queues()',
+    'select * from taskq.list_types()',
+    'select q.name, g.* from (select distinct queue as name from taskq.tasks) q, taskq.list_groups(q.name) g',
+    'select * from taskq.list_dead_groups()',
+    'select * from taskq.list_keys()',
+    'select * from taskq.list_workers()',
+    'select taskq.fold_counts()',
+    "select * from taskq.find_tasks('{}', 1000)",
+    "select * from taskq.find_ids('{}')",
+    'select taskq.show_task(id) from taskq.all_tasks',
+    'select taskq.explain(id) from taskq.all_tasks',
+    'select taskq.follow_task(id) from taskq.all_tasks',
+    'select * from taskq.get_ends(array(select id from taskq.all_tasks))',
+  ];
+  const failures: string[] = [];
+  for (const reading of readings) {
+    try {
+      await queue.admin.rows(reading);
+    } catch (error) {
+      failures.push(`${reading}: ${String(error)}`);
+    }
+  }
+  expect(failures).toEqual([]);
+  expect(await queue.admin.value('select taskq.maintain()')).toMatchObject({ failed: [] });
+}
+
+test('whatever a row says, it can be looked at while it waits, while it runs, and when it has ended', async () => {
+  const { worker, claimed } = await oddOnes();
+  await insertOddCounts(queue.admin, ['work']);
+  await insertOddRows(queue.admin, ['work']);
+  await lookAtAll();
+  await worker.heartbeat(claimed.map((task) => ({ ...task, started_ms: 0 })));
+  await claimAll(worker);
+  await lookAtAll();
+  await worker.settle(
+    ...claimed.map((task, n) => outcome(task, n % 2 === 0 ? 'completed' : 'dead', { reason: 'r' })),
+  );
+  await lookAtAll();
 });
 
 test('one that was put in under the id of a dead letter dies under an id of its own, and stops no rescue', async () => {

@@ -68,6 +68,16 @@ export function insertOddRows(session: Session, types: readonly string[]): Promi
   return insertRows(session, types, 'attname <> all ($1)', NOT_FOR_APPLICATIONS);
 }
 
+/** The same for tasks of one type in a group, which have started, expire, and wait for a slot ('w') or their time ('d'). */
+export function insertOddGrouped(session: Session, type: string, gate: 'w' | 'd'): Promise<OddRow[]> {
+  return insertRows(session, [type], 'attname <> all ($1)', [...NOT_FOR_APPLICATIONS, 'gate', 'group_key'], {
+    ...{ gate: `'${gate}'`, group_key: "'g'", status: "'blocked'", available_at: "'infinity'" },
+    not_before: `clock_timestamp() + interval '${gate === 'd' ? 1 : 0} h'`,
+    started_at: 'clock_timestamp()',
+    expires_at: "clock_timestamp() + interval '1 day'",
+  });
+}
+
 /** The same for the columns by which the protocol counts. */
 export function insertOddCounts(session: Session, types: readonly string[]): Promise<OddRow[]> {
   return insertRows(session, types, 'attname = any ($1)', COUNTED);
@@ -78,6 +88,7 @@ async function insertRows(
   types: readonly string[],
   which: string,
   names: readonly string[],
+  usual: Readonly<Record<string, string>> = {},
 ): Promise<OddRow[]> {
   const columns = await session.rows<{ name: string; type: string }>(
     `select attname as name, format_type(atttypid, null) as type from pg_attribute
@@ -91,7 +102,7 @@ async function insertRows(
     if (values === undefined) throw new Error(`no odd values of type ${type}, of which ${name} is`);
     for (const value of values) {
       for (const of of types) {
-        const row = await insert(session, of, name, value);
+        const row = await insert(session, { ...USUAL, ...usual, type: `'${of}'`, [name]: value });
         if (row !== undefined) inserted.push({ id: row, column: name, value });
       }
     }
@@ -109,13 +120,7 @@ const USUAL: Readonly<Record<string, string>> = {
 };
 
 /** Undefined: the table does not take it. */
-async function insert(
-  session: Session,
-  type: string,
-  column: string,
-  value: string,
-): Promise<string | undefined> {
-  const row = { ...USUAL, type: `'${type}'`, [column]: value };
+async function insert(session: Session, row: Readonly<Record<string, string>>): Promise<string | undefined> {
   try {
     return await session.value<string>(
       `insert into taskq.tasks (${Object.keys(row)}) values (${Object.values(row)}) returning id`,

@@ -155,7 +155,7 @@ describe('an operation', () => {
     const noted = { operation: id };
     expect(actions).toMatchObject([
       { verb: 'start operation', by: 'ann', reason: 'why', settings: { ...noted, verb: 'revive' } },
-      { verb: 'revive', by: 'ann', filter: noted, task_ids: expect.arrayContaining(ids) },
+      { verb: 'revive', by: 'ann', reason: 'why', filter: noted, task_ids: expect.arrayContaining(ids) },
     ]);
   });
 

@@ -139,15 +139,20 @@ describe('a setting of groups that cannot be is refused with its name and its va
     for (const [setting, ...values] of [
       ['limit', 0, -1, 1.5, 2_147_483_648, 'one'],
       ['rate', '5', '0/1s', '1/0s', 'often', 5, ''],
-      ['burst', 0, -1, 1.5, 100_001, 'one', 5],
+      ['burst', 0, -1, 1.5, 100_001, 'one'],
     ] as const)
       for (const value of values)
         expect(await refusal("select taskq.set_group('q', 'ann', $1)", { [setting]: value })).toEqual(
           expected('set_group', setting, value),
         );
-    expect(await refusal("select taskq.set_queue('q', $1)", { group_burst: 5 })).toEqual(
-      expected('set_queue', 'group_burst', 5),
-    );
+    expect(await refusal("select taskq.set_group('q', 'ann', $1)", { burst: 5 })).toEqual({
+      code: '22023',
+      message: 'set_group: burst 5 needs a rate',
+    });
+    expect(await refusal("select taskq.set_queue('q', $1)", { group_burst: 5 })).toEqual({
+      code: '22023',
+      message: 'set_queue: group_burst 5 needs a rate',
+    });
     expect(await queue.admin.rows('select from taskq.groups union all select from taskq.queues')).toEqual([]);
     for (const verb of ['set_group', 'pause_group', 'resume_group', 'show_group']) {
       const settings = verb === 'set_group' ? `, '{"limit": 1}'` : '';
@@ -259,7 +264,9 @@ describe('a name that is no option is refused, and the one that is meant is name
     ],
     ["select taskq.reload_worker(1, '{}', $1)", { all: true }, 'reload_worker: unknown option "all"'],
     [
-      "select from taskq.register_worker(jsonb_build_object('types', jsonb_build_object('work', $1::jsonb)))",
+      `select from taskq.register_worker(
+         '{"host": "h", "pid": 1, "unique_part": "u", "lease_ms": 1000, "concurrency": 1}'
+           || jsonb_build_object('types', jsonb_build_object('work', $1::jsonb)))`,
       { timeout: 5 },
       'type work: unknown option "timeout" (did you mean "timeout_ms"?)',
     ],

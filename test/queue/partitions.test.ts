@@ -107,6 +107,47 @@ describe('what is made', () => {
     expect(await queue.admin.value(missing, 'finished_tasks', ['ever'])).toBe(4);
   });
 
+  test('is known by its name and its bound, also where the server quotes all names: not all are searched', async () => {
+    const session = await queue.directSession();
+    await session.rows("set track_functions = 'all'");
+    await session.rows('set quote_all_identifiers = on');
+    await session.rows('begin');
+    const drop = "taskq.drop_on('7d', clock_timestamp())";
+    expect(await session.value(`select taskq.place_of('finished_tasks', ${drop}) = ${drop}`)).toBe(true);
+    const called = await session.rows<{ name: string }>(
+      "select funcname as name from pg_stat_xact_user_functions where schemaname = 'taskq'",
+    );
+    await session.rows('rollback');
+    const names = called.map(({ name }) => name);
+    expect(names).toContain('place_of');
+    expect(names).not.toContain('history_partitions');
+  });
+
+  test('it is in the tablespace of the database, whatever the caller makes its own tables in', async (context) => {
+    if ((await queue.admin.value<number>("select current_setting('server_version_num')::int")) < 150_000)
+      return context.skip('it has no tablespace without a directory');
+    const before = await partitions();
+    const space = `space_${await queue.admin.value('select current_database()')}`;
+    const session = await queue.directSession();
+    await session.rows('set allow_in_place_tablespaces = on');
+    await session.rows(`create tablespace ${space} location ''`);
+    try {
+      await session.rows(`set default_tablespace = ${space}`);
+      for (const { name } of before) await session.rows(`drop table taskq.${name}`);
+      await session.rows('select taskq.ensure_partitions()');
+      expect(await partitions()).toEqual(before);
+      const elsewhere = `
+        select oid::regclass::text from pg_class
+        where reltablespace = (select oid from pg_tablespace where spcname = $1)`;
+      expect(await session.rows(elsewhere, space)).toEqual([]);
+    } finally {
+      await session.rows(`set default_tablespace = ''`);
+      await session.rows(`alter table all in tablespace ${space} set tablespace pg_default`);
+      await session.rows(`alter index all in tablespace ${space} set tablespace pg_default`);
+      await session.rows(`drop tablespace ${space}`);
+    }
+  });
+
   test('eight sessions at once make each missing partition once, and none fails or waits', async () => {
     const before = await partitions();
     for (const { name } of before.filter((_, place) => place % 2 === 0))

@@ -26,7 +26,7 @@ async function waitsOf(
 }
 
 describe('the back-off of each specification', () => {
-  test('ten minutes, for ever', async () => {
+  test('ten minutes, forever', async () => {
     const fixed = { kind: 'fixed', base_ms: 600_000 };
     const waits = await waitsOf({ backoff: fixed, max_attempts: 2_147_483_647 }, 30);
     expect(waits).toEqual(new Array(30).fill(600_000));

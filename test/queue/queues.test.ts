@@ -39,7 +39,7 @@ describe('what is set for a queue', () => {
     ]);
   });
 
-  test('dead_retention: how long its dead letters are kept, for ever too where the database says otherwise', async () => {
+  test('dead_retention: how long its dead letters are kept, forever too where the database says otherwise', async () => {
     await queue.admin.rows("update taskq.defaults set dead_retention = '30d'");
     await setQueue(queue.admin, 'short', { dead_retention: '2d' });
     await setQueue(queue.admin, 'ever', { dead_retention: 'ever' });

@@ -20,7 +20,7 @@ async function keyed(session: Session, options: object = { key: 'k' }): Promise<
   return (await session.row<Made>(text, options))!;
 }
 
-/** A task that has ended, and holds the key for ever. */
+/** A task that has ended, and holds the key forever. */
 async function holdFor(options: object = EVER): Promise<string> {
   const id = await enqueue(queue.admin, options);
   await queue.admin.rows('select taskq.cancel($1)', [id]);

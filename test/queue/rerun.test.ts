@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { showTask } from '../../src/queue/inspect/show-task.ts';
 import { cancel } from '../../src/queue/operate/cancel.ts';
 import { rerun } from '../../src/queue/operate/rerun.ts';
+import { knowTypes } from '../support/know-types.ts';
+import { runWorkflow } from './flow/started.ts';
 import { enqueue, finishedRow, liveRow } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';
@@ -121,4 +123,17 @@ test('a finished task that the database refuses is answered so; the others run a
 
   expect(await rerun(queue.admin, [large])).toMatchObject([{ answer: 'refused', problem: tooLarge }]);
   expect(await rerun(queue.admin, [large], { payload: '{}' })).toMatchObject([{ answer: 'enqueued' }]);
+});
+
+test('a task of a workflow does not run again without it', async () => {
+  await knowTypes(queue.admin.client, 'work');
+  const { id, steps } = await runWorkflow(queue.admin, [{ step: 'a' }]);
+  await cancel(queue.admin, [steps.a!]);
+  expect(await rerun(queue.admin, [steps.a!])).toMatchObject([
+    {
+      ...{ id: steps.a, answer: 'refused', newId: null },
+      problem: `it belongs to workflow ${id}, which a copy of it would not: retry the workflow instead`,
+    },
+  ]);
+  expect(await queue.admin.rows('select from taskq.tasks')).toEqual([]);
 });

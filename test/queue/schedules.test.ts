@@ -289,6 +289,18 @@ test('the jitter is a function of name and tick, the same in both languages', as
 });
 
 describe('setting a schedule', () => {
+  test('is recorded with all that was set, and what it was before', async () => {
+    await set({ tz: 'Europe/Berlin', by: 'ann' });
+    await set({ overlap: 'skip', priority: 'high', by: 'bob' }, { expression: '@daily' });
+    const first = { expression: '* * * * *', tz: 'Europe/Berlin', type: 'work', payload: { n: 1 } };
+    const usual = { missed: 'latest', overlap: 'allow', jitter_ms: 0 };
+    const second = { ...first, ...usual, expression: '@daily', tz: 'UTC', overlap: 'skip', priority: 1 };
+    expect(await queue.admin.rows('select by, before, settings from taskq.audit order by id')).toEqual([
+      { by: 'ann', before: null, settings: { schedule: 's', ...first, ...usual } },
+      { by: 'bob', before: { ...first, ...usual }, settings: { schedule: 's', ...second } },
+    ]);
+  });
+
   test('again replaces it, and leaves what is due', async () => {
     const tick = await due(5);
     expect(await set({ queue: 'q', next_at: later(tick, 120) })).toEqual({ created: false, next_at: tick });
@@ -570,4 +582,24 @@ describe.each(['repeatable read', 'serializable'])('a session whose transactions
     await again.rows('commit');
     expect(await queue.admin.value('select payload from taskq.schedules')).toEqual({ n: 2 });
   });
+});
+
+test('by a clock that is behind the last tick, a schedule is set again and again, and its next tick comes after that', async () => {
+  await set({ next_at: new Date(Date.now() + 60_000).toISOString() });
+  await queue.admin.rows(
+    `update taskq.schedules
+     set last_tick = clock_timestamp() + interval '20 min', next_at = clock_timestamp() + interval '80 min'`,
+  );
+  const other = { expression: '*/5 * * * *' };
+  const soon = { next_at: new Date(Date.now() + 300_000).toISOString() };
+  for (let n = 0; n < 2; n++) expect(await set(soon, other)).toEqual({ created: false, next_at: null });
+  // A worker that computes by its clock: told to wait, not refused by a constraint.
+  expect(await fire(null, new Date(Date.now() + 300_000), { ticks: [] })).toMatchObject({ answer: 'early' });
+  const { last_tick: last } = (await queue.admin.row<{ last_tick: Date }>(
+    'select last_tick from taskq.schedules',
+  ))!;
+  const [upcoming] = await queue.admin.value<{ now_ms: number }[]>('select taskq.upcoming_schedules()');
+  expect(upcoming!.now_ms).toBeGreaterThanOrEqual(last.getTime());
+  const next = new Date(last.getTime() + 300_000);
+  expect(await fire(null, next, { ticks: [] })).toMatchObject({ answer: 'fired', next_at: next });
 });

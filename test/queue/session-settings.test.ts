@@ -199,7 +199,7 @@ const WORST: Readonly<Record<string, string>> = {
   ...{ standard_conforming_strings: 'off', default_transaction_isolation: 'serializable' },
   ...{ default_transaction_deferrable: 'on', search_path: 'evil, public, pg_catalog', row_security: 'off' },
   ...{ synchronous_commit: 'off', statement_timeout: "'80ms'", lock_timeout: "'1ms'" },
-  idle_in_transaction_session_timeout: "'1ms'",
+  ...{ idle_in_transaction_session_timeout: "'1ms'", quote_all_identifiers: 'on' },
   ...{ jit: 'on', jit_above_cost: '0', plan_cache_mode: 'force_custom_plan', enable_tidscan: 'off' },
   ...{ enable_indexscan: 'off', enable_nestloop: 'off', enable_sort: 'off', enable_hashjoin: 'off' },
 };
@@ -268,6 +268,20 @@ describe('a setting of the database', () => {
     const { steps } = await migrate({ databaseUrl: empty.directUrl });
     expect(steps.every(({ applied }) => applied)).toBe(true);
     expect((await migrate({ databaseUrl: empty.directUrl })).newlyApplied).toEqual([]);
+  });
+
+  test('does not make a migration take what an earlier one has made for that of others', async () => {
+    const empty = await emptyDatabase();
+    opened.push({ close: () => empty.drop() });
+    await migrate({ databaseUrl: empty.directUrl });
+    const admin = await empty.client();
+    await admin.query(
+      `update taskq.release set number = number - 1, functions_hash = 'earlier',
+         objects = jsonb_set(objects, '{cancel,hash}', '"earlier"')`,
+    );
+    await admin.query(`alter database ${empty.name} set quote_all_identifiers = on`);
+    const { newlyApplied } = await migrate({ databaseUrl: empty.directUrl });
+    expect(newlyApplied.map(({ step }) => step)).toContain('functions');
   });
 
   test('is respected where it says that nothing is written: a worker does not start, and says why', async () => {
@@ -387,4 +401,21 @@ test('names are judged alike where backslashes are escapes (standard_conforming_
     if (name === 's') expect(await added).toHaveLength(1);
     else await expect(added).rejects.toMatchObject({ code: '22023' });
   }
+});
+
+test('positions, queues of a filter and cron fields are read alike there', async () => {
+  await queue.admin.rows(`select taskq.set_queue('default', '{"record_events": true}')`);
+  const ids = await queue.admin.rows<{ id: string }>(
+    `select id from taskq.enqueue_many('[{"type": "work"}, {"type": "work", "queue": "a_b"}]')`,
+  );
+  await queue.admin.rows('select * from taskq.cancel($1)', [ids[0]!.id]);
+  await queue.admin.rows("select taskq.add_dead($1, 'why')", ids[1]!.id);
+  await setForDatabase({ standard_conforming_strings: 'off', escape_string_warning: 'off' });
+  const session = await queue.session();
+  const event = await session.row<{ position: string }>('select * from taskq.events_after(null)');
+  expect(await session.rows('select * from taskq.events_after($1)', event!.position)).toEqual([]);
+  const groups = `select type from taskq.list_dead_groups(10, '{"queues": ["a_b"]}')`;
+  expect(await session.rows(groups)).toEqual([{ type: 'work' }]);
+  const values = "select taskq.cron_values('*/20,5-7', 0, 59, '{}')";
+  expect(await session.value(values)).toEqual([0, 20, 40, 5, 6, 7]);
 });

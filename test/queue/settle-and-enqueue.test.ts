@@ -421,6 +421,37 @@ describe('a key that a producer has in an open transaction', () => {
   });
 });
 
+test.each([
+  [
+    'the name of a step',
+    `select taskq.enqueue('mail', '{}', jsonb_build_object('workflow', $1::bigint, 'step', 'b'))`,
+    'rollback',
+  ],
+  ['a workflow, to close it,', 'select taskq.close_workflow($1)', 'rollback'],
+])(
+  '%s that a producer has in an open transaction makes busy only the task that adds a step',
+  async (_, open, end) => {
+    const { worker, tasks } = await claimed(2);
+    const workflow = await queue.admin.value<string>(
+      `select id from taskq.run_workflow('{"name": "w", "open": true, "steps": [{"step": "a", "type": "mail"}]}')`,
+    );
+    const producer = await queue.session();
+    await producer.rows('begin');
+    await producer.rows(open, workflow);
+    const of = [
+      followed(tasks[0]!, { type: 'mail', payload: 'step', workflow, step: 'b' }),
+      followed(tasks[1]!, { type: 'mail', payload: 'plain' }),
+    ];
+    expect((await settle(worker, ...of)).map(({ answer }) => answer)).toEqual(['busy', 'recorded']);
+    await producer.rows(end);
+    expect(await settle(worker, of[0]!)).toMatchObject([{ answer: 'recorded' }]);
+    expect(await queue.admin.rows('select step from taskq.workflow_steps order by step')).toEqual([
+      { step: 'a' },
+      { step: 'b' },
+    ]);
+  },
+);
+
 test('an option that does not exist is refused, and one to wait for a row is that of settle', async () => {
   const { worker, tasks } = await claimed();
   const call = 'select answer from taskq.settle_and_enqueue($1, $2, $3)';

@@ -413,7 +413,24 @@ describe('a batch', () => {
     await enqueue(queue.admin);
     const worker = await registerWorker(queue.admin);
     const task = await claimOne(worker);
-    await expect(worker.settle(outcome(task, kind as string))).rejects.toMatchObject({ code: '22023' });
+    await expect(worker.settle(outcome(task, kind as string))).rejects.toMatchObject({
+      code: '22023',
+      message: `outcome ${JSON.stringify(kind)}: expected completed, failed, dead, snoozed or cancelled`,
+    });
+  });
+
+  test.each(['settle', 'settle_and_enqueue'])('that is no array is refused by %s', async (name) => {
+    for (const [outcomes, type] of [
+      ['{"id": 1}', 'object'],
+      ['null', 'null'],
+      ['5', 'number'],
+    ]) {
+      const settled = queue.admin.rows(`select * from taskq.${name}(1, $1)`, outcomes);
+      await expect(settled).rejects.toMatchObject({
+        code: '22023',
+        message: `${name}: outcomes: expected an array of objects, not ${type}`,
+      });
+    }
   });
 
   test('with one outcome that cannot be stored records none of it', async () => {

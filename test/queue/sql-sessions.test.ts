@@ -114,6 +114,21 @@ test('a task is enqueued, dequeued under a lease of five minutes, and completed 
   expect(await queue.admin.value("select drop_on = 'infinity' from taskq.finished_tasks")).toBe(true);
 });
 
+test('a task that is lost, given again, fails and completes stays the same row of queues.task', async () => {
+  const session = await queue.session();
+  await enqueue(session, { n: 1 });
+  const rows = () => queue.admin.rows('select * from queues.task');
+  const before = await rows();
+  const { task_id: id } = await dequeue(session);
+  await lapse(id);
+  expect((await dequeueSoon(session)).task_id).toBe(id);
+  expect(await rows()).toEqual(before);
+  await session.rows("select queues.fail_task($1, 'no')", id);
+  expect(await rows()).toEqual(before);
+  await session.rows('select queues.complete_task($1)', id);
+  expect(await rows()).toEqual(before);
+});
+
 test('tasks come by the time for which they are scheduled, then by id, and none before its time', async () => {
   const session = await queue.session();
   await enqueue(session, { n: 1 }, "clock_timestamp() + interval '1 hour'");
@@ -243,6 +258,89 @@ test('a session that comes back late completes its task, unless somebody of anot
   expect(await dequeue(other)).toMatchObject({ task_id: null });
 });
 
+test('a failure counts, and of its message 8,000 characters are kept', async () => {
+  const session = await queue.session();
+  await enqueue(session);
+  const { task_id: id } = await dequeue(session);
+  await session.rows('select queues.fail_task($1, $2)', id, 'ä'.repeat(8001));
+  expect(await errors()).toEqual([{ task_id: id, error_message: 'ä'.repeat(8000) }]);
+  const counted = "select queue, type, tasks from taskq.counts where event = 'failed'";
+  expect(await queue.admin.rows(counted)).toEqual([{ queue: 'queues', type: 'email', tasks: 1 }]);
+});
+
+test('the error with which a worker process gives a task up is among the errors', async () => {
+  await queue.admin.rows(`select taskq.set_queue('queues', '{"on_failure": null}')`);
+  await enqueue(queue.admin);
+  const worker = await registerWorker(await queue.session(), { email: {} });
+  const claimed = await claimOne(worker, { queues: ['queues'], types: ['email'] });
+  await worker.settle(outcome(claimed, 'dead', { error: { name: 'Error', message: 'no' }, reason: 'so' }));
+  expect(await errors()).toEqual([{ task_id: claimed.id, error_message: 'no' }]);
+});
+
+test('a task that has completed is completed again, also once its history is gone', async () => {
+  const session = await queue.session();
+  await enqueue(session);
+  const { task_id: id } = await dequeue(session);
+  await session.rows('select queues.complete_task($1)', id);
+  await queue.admin.rows('delete from taskq.finished_tasks where id = $1', id);
+  await session.rows('select queues.complete_task($1)', id);
+  await expect(session.rows("select queues.fail_task($1, 'late')", id)).rejects.toMatchObject({
+    code: 'P0002',
+  });
+});
+
+test('what is enqueued without a payload has null, and without a time is due now', async () => {
+  const session = await queue.session();
+  await session.rows("select queues.enqueue('email', null, null)");
+  expect(await dequeue(session)).toMatchObject({ task_type: 'email', payload: null });
+  for (const at of ['infinity', '-infinity']) {
+    await expect(session.rows("select queues.enqueue('email', '{}', $1)", at)).rejects.toMatchObject({
+      code: '22023',
+    });
+  }
+});
+
+describe('a session with the process id of one that has ended', () => {
+  const workers = () =>
+    queue.admin.rows<{ id: number }>('select id from taskq.workers where session_role is not null');
+
+  test.each(['stop_worker', 'pause_worker'])(
+    'is another one: %s of that one is nothing to it',
+    async (verb) => {
+      const old = await queue.session();
+      await dequeue(old);
+      const [{ id } = { id: 0 }] = await workers();
+      await queue.admin.rows(`select taskq.${verb}($1)`, id);
+      await old.client.end();
+      const fresh = await queue.session();
+      await queue.admin.rows(
+        'update taskq.workers set pid = $2 where id = $1',
+        ...[id, await fresh.value('select pg_backend_pid()')],
+      );
+      await enqueue(queue.admin);
+      expect(await dequeue(fresh)).toMatchObject({ task_type: 'email' });
+      expect(
+        await queue.admin.value('select stopped_at is not null from taskq.workers where id = $1', id),
+      ).toBe(true);
+    },
+  );
+
+  test('which does not change while it lives, so that who stops it stops it', async () => {
+    const session = await queue.session();
+    await enqueue(session);
+    await session.rows('begin');
+    await dequeue(session);
+    await session.rows('rollback');
+    expect(await dequeue(session)).toMatchObject({ task_type: 'email' });
+    await dequeue(session);
+    const [{ id } = { id: 0 }, ...others] = await workers();
+    expect(others).toEqual([]);
+    await queue.admin.rows('select taskq.stop_worker($1)', id);
+    await enqueue(session);
+    expect(await dequeue(session)).toMatchObject({ task_id: null });
+  });
+});
+
 describe('what is refused', () => {
   test('a task that nobody has dequeued, or that does not exist, cannot be completed or failed', async () => {
     const session = await queue.session();
@@ -252,6 +350,31 @@ describe('what is refused', () => {
       await expect(session.rows(`select ${call}`, id)).rejects.toMatchObject({ code: '55000' });
       await expect(session.rows(`select ${call}`, '999999')).rejects.toMatchObject({ code: 'P0002' });
     }
+  });
+
+  test('a task that has ended, and that nobody has held, cannot be failed', async () => {
+    const session = await queue.session();
+    for (const end of ['taskq.cancel(array[$1::bigint])', "taskq.add_dead($1, 'why')"]) {
+      await enqueue(session);
+      const id = await queue.admin.value<string>('select id from taskq.tasks');
+      await queue.admin.rows(`select * from ${end}`, id);
+      await expect(session.rows("select queues.fail_task($1, 'x')", id)).rejects.toMatchObject({
+        code: '55000',
+        message: expect.stringMatching(/^fail_task: no session of role \w+ has held task \d+$/),
+      });
+    }
+    expect(await errors()).toEqual([]);
+  });
+
+  test('unless a session of its role has, whose lease was over', async () => {
+    const session = await queue.session();
+    await enqueue(session);
+    const { task_id: id } = await dequeue(session);
+    await lapse(id);
+    await queue.admin.rows('select taskq.begin_rescue(_own => true, _gap_ms => 0, _page_blocks => 1000000)');
+    await queue.admin.rows('select * from taskq.cancel($1)', [id]);
+    await session.rows("select queues.fail_task($1, 'late')", id);
+    expect(await errors()).toEqual([{ task_id: id, error_message: 'late' }]);
   });
 
   test('an unknown type, and a transaction that would not see what others claim', async () => {
@@ -295,6 +418,7 @@ describe('with roles', () => {
       $$;
       create function comms.secret(_payload jsonb) returns jsonb language sql as 'select _payload';
       create function comms.nothing(_payload jsonb) returns void language sql as '';
+      create domain comms.jsonb as pg_catalog.jsonb;
       revoke all on all functions in schema comms from public;
       grant execute on function comms.get_email_payload, comms.nothing to ${worker};`);
   });
@@ -345,6 +469,35 @@ describe('with roles', () => {
     for (const name of [null, '', 'get_email_payload', 'a.b.c', 'comms.f(jsonb); select 1', 'comms.', '"'])
       await expect(run(name), String(name)).rejects.toMatchObject({ code: '42602' });
   });
+
+  test('so it is where the server quotes all names, and jsonb is hidden by a search path', async () => {
+    const session = await as(worker);
+    await session.rows('set quote_all_identifiers = on');
+    const run = (name: string) => session.value("select internal.run_function($1, '{}')", name);
+    for (const path of ['pg_catalog', 'comms, pg_catalog']) {
+      await session.rows(`set search_path = ${path}`);
+      expect(await run('comms.get_email_payload'), path).toEqual({ status: 'succeeded', payload: {} });
+      await expect(run('comms.nothing'), path).rejects.toMatchObject({ code: '42P13' });
+    }
+  });
+});
+
+test('functions and payloads that are not as many are refused, none of them run', async () => {
+  for (const [names, payloads, found] of [
+    [['a.b'], [], '1 and 0'],
+    [[], ['{}'], '0 and 1'],
+    [['a.b'], ['{}', '{}'], '1 and 2'],
+    [['a.b'], null, '1 and null'],
+    [null, ['{}'], 'null and 1'],
+    [null, null, 'null and null'],
+  ]) {
+    const run = queue.admin.rows('select internal.run_functions($1, $2::jsonb[])', names, payloads);
+    await expect(run, String(found)).rejects.toMatchObject({
+      code: '22023',
+      message: `run_functions: expected as many payloads as function_names, not ${found}`,
+    });
+  }
+  expect(await queue.admin.rows("select internal.run_functions('{}', '{}')")).toEqual([]);
 });
 
 describe('the record of leases', () => {
@@ -366,6 +519,21 @@ describe('the record of leases', () => {
     await queue.admin.rows("select taskq.enqueue('work')");
     await claimOne(worker);
     expect(await recorded()).toBe(1);
+  });
+
+  test('keeps each lease as it was given: a renewal, a give-back or an end changes nothing there', async () => {
+    await queue.admin.rows(`select taskq.set_queue('default', '{"record_leases": true}')`);
+    const worker = await registerWorker(await queue.session());
+    await queue.admin.rows("select taskq.enqueue('work')");
+    const rows = () => queue.admin.rows('select * from taskq.leases order by id');
+    const first = await claimOne(worker);
+    const given = await rows();
+    await worker.heartbeat([first]);
+    await worker.giveBack([first]);
+    expect(await rows()).toEqual(given);
+    const second = await claimOne(worker);
+    await worker.settle(outcome(second, 'completed'));
+    expect(await rows()).toEqual([...given, expect.objectContaining({ lease_no: second.lease_no })]);
   });
 
   test('has one row for a task that a session dequeued, also if the queue records all', async () => {

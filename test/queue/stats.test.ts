@@ -216,3 +216,14 @@ test('a queue names the limit that keeps its tasks from starting', async () => {
   await worker.claim({ queues: ['most', 'rated', 'free'], start: 10 });
   expect(await limitedBy()).toEqual({ most: 'max_running', rated: 'rate', free: null });
 });
+
+test('of a group no more are due than its rate allows now', async () => {
+  await queue.admin.rows(
+    `select taskq.set_group('default', 'ann', '{"rate": "2/1h", "burst": 2, "limit": 5}')`,
+  );
+  await enqueueSome(queue.admin, 5, { group: 'ann' });
+  expect(await stats(queue.admin, 3_600_000)).toMatchObject({ due: 2 });
+  const worker = await registerWorker(queue.admin);
+  expect(await worker.claim({ start: 5 })).toHaveLength(2);
+  expect(await stats(queue.admin, 3_600_000)).toMatchObject({ due: 0 });
+});

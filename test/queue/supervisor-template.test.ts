@@ -56,6 +56,19 @@ test('a database without the schema queues refuses it, and names the command tha
   await queue.admin.rows('rollback');
 });
 
+test('the owner of a schema can apply it there, without the right to create schemas', async () => {
+  const { admin } = queue;
+  const sql = supervisorSql(template.text, parseProcessName('owned.refund', 'has_<name>_succeeded_attempt'));
+  await admin.rows('begin');
+  await admin.rows('create role owner_of_refunds');
+  await admin.rows('create schema owned authorization owner_of_refunds');
+  await admin.rows('grant usage on schema queues to owner_of_refunds');
+  await admin.rows('set local role owner_of_refunds');
+  await admin.client.query(sql);
+  expect(await admin.value('select owned.has_refund_succeeded_attempt(1)')).toBe(false);
+  await admin.rows('rollback');
+});
+
 describe.each(['order-refund', 'food.user', `shop.${'a'.repeat(41)}`])('the process %s', (asked) => {
   const { schema, name } = parseProcessName(asked, 'has_<name>_succeeded_attempt');
   const kickOff = (id: unknown, session = queue.admin) =>
@@ -108,6 +121,45 @@ describe.each(['order-refund', 'food.user', `shop.${'a'.repeat(41)}`])('the proc
     expect(await supervise(payload!)).toEqual({ status: 'max_attempts_reached' });
     expect(await takeAll()).toEqual({});
     expect(await facts()).toEqual({ tasks: 1, attempts: 5, failed: 5, succeeded: false, stuck: true });
+  });
+
+  test.each(['abc', 1.5, '', [7], '9'.repeat(30)])('answers an id that is %j like none', async (id) => {
+    const original_payload = { [`${name}_attempt_id`]: id };
+    const called = [
+      ['supervisor', { [`${name}_task_id`]: id }, `missing_${name}_task_id`],
+      ['payload', original_payload, 'missing_attempt_id'],
+      ['success', { original_payload }, 'missing_attempt_id'],
+      ['failure', { original_payload, error: 'no answer' }, 'missing_attempt_id'],
+    ] as const;
+    const names = { supervisor: `${name}_supervisor`, payload: `get_${name}_payload` };
+    for (const [what, payload, status] of called) {
+      const named = { ...names, success: `record_${name}_success`, failure: `record_${name}_failure` }[what];
+      expect(await call(`${schema}.${named}`, payload), named).toEqual({ status });
+    }
+  });
+
+  test('does nothing for a check that is no number', async () => {
+    await kickOff(7);
+    const { db_function: payload } = await takeAll();
+    expect(await supervise({ ...payload, check: 'abc' })).toEqual({ status: 'superseded' });
+    expect(await takeAll()).toEqual({});
+  });
+
+  test('makes no further attempt once one that was given up has succeeded after all', async () => {
+    await kickOff(7);
+    const { db_function: first } = await takeAll();
+    await supervise(first!);
+    const { [name]: late, db_function: second } = await takeAll();
+    await queue.admin.rows(
+      `update ${schema}.${name}_attempt set created_at = created_at - interval '2 days'`,
+    );
+    await supervise(second!);
+    const { [name]: next, db_function: third } = await takeAll();
+    await call(late!.success_handler, { original_payload: late, worker_payload: {} });
+    expect(await call(next!.before_handler, next!)).toEqual({ status: 'attempt_has_ended' });
+    expect(await supervise(third!)).toEqual({ status: 'succeeded' });
+    expect(await takeAll()).toEqual({});
+    expect(await facts()).toEqual({ tasks: 1, attempts: 2, failed: 1, succeeded: true, stuck: false });
   });
 
   test('is not kicked off without a subject, and says so', async () => {

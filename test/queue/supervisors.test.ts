@@ -311,12 +311,14 @@ describe.each(PROCESSES)('$schema.$name', (process) => {
 
   test('names what is missing or unknown', async () => {
     expect(await supervise({})).toEqual({ status: `missing_${rootId}` });
+    expect(await supervise({ [rootId]: 'abc' })).toEqual({ status: `missing_${rootId}` });
     expect(await supervise({ [rootId]: 999_999 })).toEqual({
       status: `${tables.root.split('.')[1]}_not_found`,
     });
     for (const [key, name] of Object.entries(handlers)) {
       const given = (payload: object) => (key === 'before_handler' ? payload : { original_payload: payload });
       expect(await call(name, given({}))).toEqual({ status: 'missing_attempt_id' });
+      expect(await call(name, given({ [attemptId]: 1.5 }))).toEqual({ status: 'missing_attempt_id' });
       expect(await call(name, given({ [attemptId]: 999_999 }))).toEqual({ status: 'attempt_not_found' });
     }
   });

@@ -46,7 +46,7 @@ export interface ClaimOptions {
   /** 22 numbers per queue; null: from the beginning. */
   readonly cursor?: readonly (number | null)[] | null;
   readonly lookBackMs?: number | null;
-  /** `skip-locked` unless told. */
+  /** `TASKQ_CLAIM` by default. */
   readonly form?: ClaimForm;
 }
 
@@ -63,6 +63,9 @@ export interface PlainWorker {
 }
 
 export const LEASE_MS = 30_000;
+
+/** Set TASKQ_CLAIM=optimistic to run the tests with claims of that form. */
+const FORM: ClaimForm = process.env.TASKQ_CLAIM === 'optimistic' ? 'optimistic' : 'skip-locked';
 
 /** Registers a worker that handles these types. */
 export async function registerWorker(
@@ -89,7 +92,7 @@ export function workerOf(session: Session, id: number): PlainWorker {
       ahead = 0,
       cursor = null,
       lookBackMs = null,
-      form = 'skip-locked',
+      form = FORM,
     } = {}) => {
       const asked = [id, queues, types, start, ahead, LEASE_MS, cursor, lookBackMs];
       if (form === 'skip-locked')

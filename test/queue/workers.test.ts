@@ -25,9 +25,9 @@ describe('the list', () => {
       await register(),
       await register(),
     ];
-    await pauseWorker(queue.admin, paused, 'ann@host');
-    await pauseWorker(queue.admin, paused, 'bob@host');
-    await stopWorker(queue.admin, stopping, 'ann@host');
+    await pauseWorker(queue.admin, paused, { by: 'ann@host' });
+    await pauseWorker(queue.admin, paused, { by: 'bob@host' });
+    await stopWorker(queue.admin, stopping, { by: 'ann@host' });
     await silence(queue.admin, Number(silent), LEASE_MS + 1000);
     expect(await listWorkers(queue.admin, {}, 9)).toMatchObject([
       { id: silent, status: 'silent' },
@@ -94,8 +94,8 @@ describe('an order', () => {
     expect(await setWorker(queue.admin, id, { concurrency: 3, poll_ms: 2000, queues: ['a', 'b'] })).toBe(
       true,
     );
-    expect(await pauseWorker(queue.admin, id, 'ann@host')).toBe(true);
-    expect(await stopWorker(queue.admin, id, 'bob@host')).toBe(true);
+    expect(await pauseWorker(queue.admin, id, { by: 'ann@host' })).toBe(true);
+    expect(await stopWorker(queue.admin, id, { by: 'bob@host' })).toBe(true);
     expect(await ordersFor(id)).toEqual({
       paused: true,
       pausedBy: expect.stringMatching(/^\w+ \(ann@host\)$/),
@@ -206,8 +206,8 @@ describe('an order', () => {
     const id = await register();
     await unregisterWorker(queue.admin, Number(id));
     for (const worker of [id, '999999']) {
-      expect(await pauseWorker(queue.admin, worker, 'ann')).toBe(false);
-      expect(await stopWorker(queue.admin, worker, 'ann')).toBe(false);
+      expect(await pauseWorker(queue.admin, worker, { by: 'ann' })).toBe(false);
+      expect(await stopWorker(queue.admin, worker, { by: 'ann' })).toBe(false);
       expect(await setWorker(queue.admin, worker, { concurrency: 1 })).toBe(false);
       expect(await resumeWorker(queue.admin, worker)).toBe(false);
     }
@@ -217,7 +217,7 @@ describe('an order', () => {
   test('a paused worker claims nothing, resumed it claims again and is woken', async () => {
     const worker = await registerWorker(queue.admin);
     const id = await enqueue(queue.admin);
-    await pauseWorker(queue.admin, String(worker.id), 'ann');
+    await pauseWorker(queue.admin, String(worker.id), { by: 'ann' });
     expect(await worker.claim()).toEqual([]);
     const wakes = await listenTo(queue, 'taskq_wake');
     expect(await resumeWorker(queue.admin, String(worker.id))).toBe(true);
@@ -251,6 +251,12 @@ describe('what a program says of itself', () => {
     ['concurrency', 0, 10_001, null],
     ['batch', 0, 10_001, 'auto', 1.5],
     ['queues', [], [null], 5],
+    ['host', null],
+    ['pid', null, 'x', 1.5],
+    ['unique_part', null],
+    ['types', null, [], 'work', 5],
+    ['defaults', [], 5],
+    ['queue_settings', [], 'x'],
   ];
   const cases = BAD.flatMap(([option, ...values]) => values.map((value) => [option, value] as const));
 
@@ -313,7 +319,7 @@ describe('a time longer than any worker can ask for', () => {
     for (const ms of [YEAR_MS, 9_223_372_036_854_775_807n, null]) {
       await expect(queue.admin.rows(call, ms)).rejects.toMatchObject({
         code: '22023',
-        message: expect.stringContaining(message),
+        message: expect.stringContaining(`${message} ${ms}`),
       });
     }
     expect(await queue.admin.value("select count(*)::int from taskq.tasks where status = 'pending'")).toBe(1);

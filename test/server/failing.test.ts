@@ -3,6 +3,8 @@ import { createServer as createTcpServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import { fullPathOf } from '../../src/server/route.ts';
+import { ROUTES } from '../../src/server/route-table.ts';
 import { useServer } from './use-server.ts';
 
 const { database, open, ask } = useServer();
@@ -37,6 +39,16 @@ test('without a database it says so, names no address, and answers again when it
     expect(JSON.stringify(body)).not.toMatch(/canary|127\.0\.0\.1|bob/);
   }
   expect(errors.length).toBe(3);
+  // Neither do routes of other parts.
+  for (const route of ROUTES.filter(
+    ({ method, path }, n) => method === 'GET' && path !== '/openapi.json' && n % 8 === 0,
+  )) {
+    const { status, body } = await ask('GET', fullPathOf(route).replaceAll(/\{\w+\}/g, '1'), {
+      server: away,
+    });
+    expect([route.path, status === 503 || status < 500]).toEqual([route.path, true]);
+    expect(JSON.stringify(body)).not.toMatch(/canary|127\.0\.0\.1|bob/);
+  }
   proxy.close();
 
   const server = open();
@@ -45,6 +57,20 @@ test('without a database it says so, names no address, and answers again when it
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'taskq serve' and datname = current_database()",
   );
   await expect.poll(async () => (await ask('GET', `${API}/tasks`, { server })).status).toBe(200);
+});
+
+test('a fault of the server is told to whoever runs it, and to the client only that it is one', async () => {
+  const errors: unknown[] = [];
+  open({
+    onError: (error) => errors.push(error),
+    authorize: () => {
+      throw new TypeError('canary of the application');
+    },
+  });
+  const { status, body } = await ask('GET', `${API}/tasks`);
+  expect({ status, code: body.code }).toEqual({ status: 500, code: 'bug' });
+  expect(JSON.stringify(body)).not.toMatch(/canary|TypeError| {4}at /);
+  expect(errors).toMatchObject([{ message: 'canary of the application' }]);
 });
 
 test('a statement that takes too long is ended', async () => {

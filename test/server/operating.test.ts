@@ -33,6 +33,47 @@ test('a queue is set, paused and resumed, by whoever the caller is', async () =>
   expect(await database.admin.rows('select distinct by from taskq.audit')).toEqual([{ by: 'ann' }]);
 });
 
+test('the audit has the reason that a request gives: in the body, or as a parameter of DELETE', async () => {
+  open();
+  const id = (await ask('POST', `${API}/tasks`, { body: { type: 'work', delay: '1h' } })).body.id;
+  for (const [method, path, body] of [
+    ['PATCH', 'queues/mail', { maxRunning: 3, reason: 'slow provider' }],
+    ['PATCH', `tasks/${id}`, { priority: 1, reason: 'asked for' }],
+    ['POST', `tasks/${id}/retry`, { reason: 'now' }],
+    ['POST', `tasks/${id}/cancel`, { reason: 'over' }],
+    ['PUT', 'types/other', { reason: 'soon' }],
+    ['POST', 'queues/mail/resume', { reason: '' }],
+    ['POST', 'queues/mail/pause', {}],
+    ['DELETE', 'types/other?reason=unused', undefined],
+  ] as const) {
+    const { status } = await ask(method, `${API}/${path}`, body === undefined ? {} : { body });
+    expect([method, path, status < 300]).toEqual([method, path, true]);
+  }
+  const rows = await database.admin.rows<{ verb: string; reason: string | null }>(
+    'select verb, reason from taskq.audit order by id',
+  );
+  expect(rows.map(({ verb, reason }) => [verb, reason])).toEqual([
+    ['set', 'slow provider'],
+    ['edit', 'asked for'],
+    ['retry', 'now'],
+    ['cancel', 'over'],
+    ['add', 'soon'],
+    ['pause', null],
+    ['remove', 'unused'],
+  ]);
+  expect(await ask('PATCH', `${API}/queues/mail`, { body: { maxRunning: 4, reason: 5 } })).toMatchObject({
+    status: 400,
+    body: { errors: [{ pointer: '/reason' }] },
+  });
+  expect(
+    await ask('PATCH', `${API}/queues/mail`, { body: { maxRunning: 4, reason: 'x'.repeat(1001) } }),
+  ).toMatchObject({ status: 400, body: { detail: expect.stringContaining('at most 1000 characters') } });
+  expect((await ask('POST', `${API}/queues/mail/pause`, { body: { reason: 'x'.repeat(1001) } })).status).toBe(
+    400,
+  );
+  expect((await ask('GET', `${API}/queues/mail`)).body).toMatchObject({ maxRunning: 3, pauseReason: null });
+});
+
 test('a group is limited, paused and resumed', async () => {
   open();
   const path = `${API}/queues/mail/groups/ann`;
@@ -177,6 +218,57 @@ test('a workflow is shown, closed, cancelled and awaited', async () => {
   expect((await ask('POST', `${path}/close`)).body).toEqual({ closed: true });
   expect((await ask('POST', `${path}/retry`)).body).toEqual({ steps: [] });
   expect((await ask('POST', `${path}/cancel`, { body: { reason: 'x' } })).status).toBe(200);
+});
+
+test('a workflow is started, all or nothing, and a step added to it while it is open', async () => {
+  open();
+  await database.admin.rows("select taskq.add_types('{work}')");
+  const path = `${API}/workflows`;
+  const steps = [
+    { step: 'a', type: 'work', payload: { n: 1 } },
+    { step: 'b', type: 'work', after: ['a'], onDeath: 'continue', priority: 'high' },
+    { step: 'c', type: 'work', after: ['a', { step: 'b', onDeath: 'wait' }] },
+  ];
+  const started = await ask('POST', path, {
+    body: { name: 'ship', open: true, maxDead: 1, onEnd: 'work', steps },
+  });
+  expect(started.status).toBe(201);
+  const { id, tasks } = started.body;
+  expect(Object.keys(tasks).sort()).toEqual(['a', 'b', 'c']);
+  const added = { type: 'work', workflow: id, step: 'd', after: ['c'] };
+  expect((await ask('POST', `${API}/tasks`, { body: added })).status).toBe(201);
+  const shown = (await ask('GET', `${path}/${id}`)).body;
+  expect(shown).toMatchObject({ name: 'ship', isOpen: true, maxDead: 1, onEnd: { type: 'work' } });
+  expect(shown.steps.map(({ step }: { step: string }) => step).sort()).toEqual(['a', 'b', 'c', 'd']);
+
+  const count = () => database.admin.value('select count(*)::int from taskq.workflows');
+  const before = await count();
+  const refused = async (body: object, status = 400) => {
+    const answer = await ask('POST', path, { body });
+    expect(answer.status).toBe(status);
+    return answer.body;
+  };
+  const [a] = steps;
+  expect((await refused({ steps })).errors).toMatchObject([{ pointer: '/name' }]);
+  expect((await refused({ name: 'w', steps: [a, { type: 'work' }] })).errors).toMatchObject([
+    { pointer: '/steps/1/step' },
+  ]);
+  expect((await refused({ name: 'w', steps: [a, { ...a, step: 'b', delay: 'soon' }] })).errors).toMatchObject(
+    [{ pointer: '/steps/1/delay' }],
+  );
+  expect((await refused({ name: 'w', steps: [{ ...a, after: ['a'] }] })).detail).toContain('"a"');
+  expect((await refused({ name: 'w', steps: [a, a] })).detail).toContain('"a"');
+  expect((await refused({ name: 'w', maxDead: -1, steps: [a] })).detail).toContain('maxDead');
+  expect((await refused({ name: 'w', steps: [{ step: 'x', type: 'wrok' }] }, 422)).nearest).toEqual(['work']);
+  expect((await ask('POST', `${API}/tasks`, { body: { ...added, workflow: '999' } })).status).toBe(400);
+  expect(await count()).toBe(before);
+
+  const limited = open({ authorize: () => ({ role: 'producer', by: 'shop', queues: ['mail'] }) });
+  for (const [method, where, body] of [
+    ['POST', `${API}/tasks`, { ...added, step: 'e', queue: 'mail' }],
+    ['POST', path, { name: 'w', steps }],
+  ] as const)
+    expect((await ask(method, where, { server: limited, body })).body.code).toBe('other_queue');
 });
 
 test('events are read from a position on', async () => {

@@ -46,8 +46,9 @@ test.each([
     expect(await found.text()).toBe(readFileSync(join(PAGES, file.slice('assets/'.length)), 'utf8'));
     const headers = { 'if-none-match': found.headers.get('etag')! };
     expect((await server.fetch(new Request(url, { headers }))).status).toBe(304);
-    const zipped = await server.fetch(new Request(url, { headers: { 'accept-encoding': 'gzip, br' } }));
-    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    // Who mounts the server compresses: a framework may drop the header that says that it was done.
+    const taking = new Request(url, { headers: { 'accept-encoding': 'gzip, br' } });
+    expect((await server.fetch(taking)).headers.has('content-encoding')).toBe(false);
   }
 });
 

@@ -94,13 +94,17 @@ test('what people did is listed, newest first, by who, what and when', async () 
   expect(await verbs(`?after=${body.after}`)).toEqual(['resume', 'pause']);
   expect(await verbs('?verb=pause&who=ann&since=1h')).toEqual(['pause']);
   expect(await verbs(`?task=${id}`)).toEqual(['cancel']);
-  expect(await verbs('?until=1h')).toEqual([]);
+  expect(await verbs('?before=1h')).toEqual([]);
+  expect(await verbs('?queue=mail')).toEqual(['resume', 'pause']);
+  expect(await verbs('?type=work')).toEqual([]);
+  expect(await verbs('?via=taskq%20serve')).toEqual(['cancel', 'resume', 'pause']);
 });
 
 test.each([
   'audit?after=x',
   'audit?task=0',
   'audit?since=when',
+  'audit?queue=',
   'dead/groups?after=1-x',
   'dead/groups?queue=',
 ])('refuses %s', async (path) => {

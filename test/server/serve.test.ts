@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createProject, type Project } from '../cli/project.ts';
 import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
@@ -9,6 +11,18 @@ describe('taskq serve', () => {
   });
   afterEach(killStartedTaskqs);
   afterAll(() => project.drop());
+
+  /** What is answered to a request with this Host, which `fetch` lets nobody choose. */
+  const answerTo = async (
+    url: string,
+    host: string,
+    path = `${new URL(url).pathname}api/v1/tasks`,
+  ): Promise<string> => {
+    const { port, hostname } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+    return text(socket);
+  };
 
   const started = async (...args: readonly string[]) => {
     const taskq = startTaskq(['serve', '--port', '0', '--json', ...args], {
@@ -23,8 +37,22 @@ describe('taskq serve', () => {
     const { taskq, url } = await started('--base-path', '/a/b/');
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/a\/b\/$/);
     expect((await fetch(`${url}healthz`)).status).toBe(200);
+    for (const [encoding, expected] of [
+      ['gzip, br', 'gzip'],
+      ['identity', null],
+    ] as const) {
+      const page = await fetch(url, { headers: { 'accept-encoding': encoding } });
+      expect(page.headers.get('content-encoding')).toBe(expected);
+      expect(await page.text()).toContain('<div id="app">');
+    }
     expect((await fetch(`${url}api/v1/tasks`)).status).toBe(200);
     expect((await fetch(`${url}api/v1/tokens`)).status).toBe(403);
+    // A page of another site whose name resolves to this machine.
+    const rebound = await answerTo(url, 'evil.example');
+    expect(rebound).toMatch(/^HTTP\/1.1 403 /);
+    expect(await answerTo(url, `localhost:${new URL(url).port}`)).toMatch(/^HTTP\/1.1 200 /);
+    const wrong = await fetch(`${url}api/v1/tasks`, { headers: { authorization: 'Bearer ' } });
+    expect(wrong.status).toBe(401);
     const write = await fetch(`${url}api/v1/queues/mail/pause`, {
       method: 'POST',
       headers: { origin: new URL(url).origin },
@@ -34,15 +62,19 @@ describe('taskq serve', () => {
     expect(taken.code).toBe(1);
     expect(taken.stderr).toContain('EADDRINUSE');
     taskq.kill('SIGTERM');
-    expect(await taskq.exit).toEqual({ code: 143, signal: null });
+    expect(await taskq.exit).toEqual({ code: 0, signal: null });
   });
 
   test('with --write lets in the first browser that opens its link', async () => {
     const { url, login } = await started('--write');
     // As many characters as the key, and twice the bytes.
     expect((await fetch(new URL(`login?key=${'é'.repeat(43)}`, url))).status).toBe(401);
+    const { port, pathname, search } = new URL(login!);
+    expect(await answerTo(`${url}`, 'evil.example', `${pathname}${search}`)).toMatch(/^HTTP\/1.1 403 /);
     const opened = await fetch(login!, { redirect: 'manual' });
     expect(opened.status).toBe(303);
+    expect(opened.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(port).toBe(new URL(url).port);
     const cookie = opened.headers.get('set-cookie')!;
     expect(cookie).toMatch(/HttpOnly; SameSite=Strict$/);
     const pause = (headers: Record<string, string>) =>

@@ -277,6 +277,24 @@ test.each([
   expect((await ask('GET', `${API}/tasks${query}`)).status).toBe(400);
 });
 
+test('what a list says does not depend on the queues that the caller may not see', async () => {
+  open();
+  await enqueued({ queue: 'other', key: 'guessed' });
+  const mine = await enqueued({ queue: 'mail-1', key: 'own' });
+  const asking = { token: await token({ role: 'viewer', queues: ['mail-*', 'a+b', 'x_z'] }) };
+  const list = async (query: string) => (await ask('GET', `${API}/tasks?limit=1${query}`, asking)).body;
+  expect(await list('&key=guessed')).toEqual(await list('&key=wrong'));
+  expect(await list('&queue=other')).toEqual(await list('&queue=none'));
+  expect((await list('')).tasks).toMatchObject([{ id: mine }]);
+  expect((await list('&key=own')).tasks).toMatchObject([{ id: mine }]);
+  // Of a name all is as it is but `*`.
+  const odd = [await enqueued({ queue: 'x_z' }), await enqueued({ queue: 'a+b' })];
+  await enqueued({ queue: 'xyz' });
+  await enqueued({ queue: 'aab' });
+  const { tasks } = (await ask('GET', `${API}/tasks`, asking)).body;
+  expect(tasks.map(({ id }: { id: string }) => id)).toEqual([odd[1], odd[0], mine]);
+});
+
 test('a token for some queues sees and fills these alone', async () => {
   open();
   const other = await enqueued({ queue: 'other' });

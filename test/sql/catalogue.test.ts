@@ -1,6 +1,15 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
 import { KINDS, kindsIn } from '../../src/queue/schema/head-comment.ts';
-import { commentOf, hashRelease, readFunctions, readRelease } from '../../src/queue/schema/schema-release.ts';
+import {
+  commentOf,
+  hashRelease,
+  readAdditions,
+  readFunctions,
+  readRelease,
+  SQL,
+} from '../../src/queue/schema/schema-release.ts';
 import { useDatabase } from '../queue/session.ts';
 
 const queue = useDatabase();
@@ -78,6 +87,7 @@ const PURE = [
   'options_are_valid',
   'options_fit',
   'own_frame',
+  'patterns_of',
   'pause_left',
   'payload_weight',
   'percentile_of',
@@ -89,7 +99,9 @@ const PURE = [
   'rate_of',
   'replaced_settings',
   'revived_task',
+  'schedule_settings',
   'settings_of',
+  'shifted',
   'slot_holders',
   'sourced_settings',
   'standing_breakers',
@@ -152,7 +164,7 @@ test('no index depends on the collation of the database, whose order a new libc 
 });
 
 describe('the live table', () => {
-  test('no index mentions a column that a claim, a heartbeat or a settle writes', async () => {
+  test('no index mentions a column that every claim, heartbeat or settle writes', async () => {
     const indexes = await queue.admin.rows<{ name: string; definition: string }>(
       `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
        from pg_index where indrelid = 'taskq.tasks'::regclass`,
@@ -275,6 +287,15 @@ test('no table, sequence or view is open to everybody', async () => {
   expect(await queue.admin.rows(open)).toEqual([]);
 });
 
+/** What sql/ has besides: migrations, and what init writes. */
+async function readOthers(): Promise<{ readonly name: string; readonly text: string }[]> {
+  const files = ['migrations', 'templates'].map(async (directory) => {
+    const names = await readdir(join(SQL, directory));
+    return names.map(async (name) => ({ name, text: await readFile(join(SQL, directory, name), 'utf8') }));
+  });
+  return Promise.all((await Promise.all(files)).flat());
+}
+
 describe('sql/functions', () => {
   test('each file defines exactly the function or the view of its name, and opens with what it does', async () => {
     for (const { name, text } of await readFunctions()) {
@@ -283,6 +304,17 @@ describe('sql/functions', () => {
       );
       expect(defined, name).toEqual([name]);
       expect(text, name).toMatch(/^-- [A-Z].*\n/);
+    }
+  });
+
+  test("no literal has a backslash, other than as an e'': standard_conforming_strings of the caller decides what it is", async () => {
+    const additions = Object.values(await readAdditions()).flat();
+    for (const { name, text } of [...(await readFunctions()), ...additions, ...(await readOthers())]) {
+      const literals = text.match(/--.*|e?'(?:[^']|'')*'/gi) ?? [];
+      expect(
+        literals.filter((found) => found.startsWith("'") && found.includes('\\')),
+        name,
+      ).toEqual([]);
     }
   });
 

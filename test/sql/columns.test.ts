@@ -134,6 +134,7 @@ test('a dead letter is the task as it was, and so is the task that is revived fr
     'not_before',
     'payload_bytes',
     'releases',
+    'started_at',
     // It has a group, and waits for a slot.
     'status',
   ]);

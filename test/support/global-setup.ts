@@ -54,7 +54,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const teardown = async () => {
     await pooler?.stop();
     await stopEmbedded({ stateDir });
-    await rm(root, { recursive: true, force: true });
+    await rm(root, REMOVED);
   };
   const program = project.config.provide.pgbouncer;
   try {
@@ -91,6 +91,9 @@ async function migrateTemplate(server: EmbeddedServer): Promise<void> {
 
 const PREFIX = 'taskq-test-';
 
+/** A process of a server that has just ended may still write there. */
+const REMOVED = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
+
 /** Removes the servers of killed runs, and those that their tests had started. */
 async function removeAbandoned(): Promise<void> {
   for (const parent of SERVER_PARENTS) await removeAbandonedIn(parent);
@@ -103,7 +106,7 @@ async function removeAbandonedIn(parent: string): Promise<void> {
     const root = join(parent, name);
     if ((await stat(root)).uid !== process.getuid?.()) continue;
     for (const part of await readdir(root)) await resetServer({ stateDir: join(root, part) });
-    await rm(root, { recursive: true, force: true });
+    await rm(root, REMOVED);
   }
 }
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { HOSTILE } from './hostile.ts';
-import { expectKept } from './states.ts';
 import { expectUsable, useSite } from './use-site.ts';
 
 const site = useSite();
@@ -44,7 +43,6 @@ test('who did what, why and by which program, page by page', async () => {
   expect(await page.getByText('q0', { exact: true }).count()).toBe(0);
   await page.getByRole('button', { name: 'More' }).click();
   await page.getByText('q0', { exact: true }).waitFor();
-  await expectKept(site, opened, page.getByText('shop was down'));
 });
 
 test('filters are kept in the URL', async () => {

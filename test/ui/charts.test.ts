@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { expectKept } from './states.ts';
 import { expectUsable, problem, useSite } from './use-site.ts';
 
 const site = useSite();
@@ -82,7 +81,6 @@ test('without anything to show, and on a narrow window, it says so', async () =>
   await opened.page.locator('.chart .plot svg').nth(3).waitFor();
   await expectUsable(opened);
   expect(opened.faults()).toEqual([]);
-  await expectKept(site, opened, opened.page.getByText('Nothing happened in this time.'));
 });
 
 test('a wrong filter and a database that is away are problems', async () => {

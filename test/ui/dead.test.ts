@@ -113,6 +113,8 @@ test('where the dry run could not look at all tasks, what it did not reach is ac
   await page.getByRole('button', { name: 'Revive all…' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Older ones may.').waitFor();
+  expect(await dialog.getByRole('button', { name: 'Revive' }).isDisabled()).toBe(true);
+  await dialog.getByLabel('Type all to confirm').fill('all');
   await dialog.getByRole('button', { name: 'Revive' }).click();
   await expect.poll(() => begun.length).toBe(1);
   expect(begun[0]).not.toHaveProperty('expect');

@@ -73,6 +73,7 @@ test('at night, by keyboard alone: find the bug, pause its queue, revive what it
   await expect
     .poll(() => admin.rows("select id::text from taskq.tasks where queue = 'shop' order by id"))
     .toEqual(ids.map((id) => ({ id })));
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
 
   await press('g', 'q');
   await page.getByRole('link', { name: 'shop', exact: true }).waitFor();

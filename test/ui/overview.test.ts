@@ -32,9 +32,9 @@ test('each queue has its tasks by status, each number leads to them, and rows an
   await page.getByRole('columnheader', { name: 'reports' }).waitFor();
   await expectUsable(opened);
   await running.click();
-  await page.getByRole('rowheader').first().waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor();
   expect(page.url()).toMatch(/#\/tasks\?queue=mail&status=running$/);
-  expect(await page.getByRole('rowheader').count()).toBe(1);
+  await expect.poll(() => page.getByRole('rowheader').count()).toBe(1);
   expect(opened.faults()).toEqual([]);
 });
 
@@ -52,10 +52,10 @@ test('a queue is paused, with a reason, and resumed', async () => {
   const { page } = await site.open('#/overview');
   await page.getByRole('button', { name: 'Pause mail' }).click();
   const dialog = page.getByRole('dialog', { name: 'Pause queue mail' });
-  await dialog.getByLabel('For').fill('tomorrow');
+  await dialog.getByLabel('For how long').fill('tomorrow');
   await dialog.getByRole('button', { name: 'Pause' }).click();
   await dialog.getByRole('alert').waitFor();
-  await dialog.getByLabel('For').fill('');
+  await dialog.getByLabel('For how long').fill('');
   await dialog.getByLabel('Reason').fill('the provider is down');
   await dialog.getByRole('button', { name: 'Pause' }).click();
   const paused = page.locator('tr', { hasText: 'mail' }).getByText('paused');

@@ -14,13 +14,13 @@ test('attempts are shown in their order, with worker, error and log', async () =
   const worker = await registerWorker(admin);
   const failed = await claimOne(worker);
   const lines = [{ ago_ms: 5, level: 'info', message: 'connecting', fields: { host: 'smtp' } }];
-  await admin
-    .rows(
-      'select taskq.note($1, $2)',
-      worker.id,
-      JSON.stringify([{ id: failed.id, lease_no: failed.lease_no, attempt: 1, logs: { first: 1, lines } }]),
-    )
-    .catch(() => {});
+  const { id: task, lease_no } = failed;
+  const progress = { value: 0.4, text: 'row 4 of 10' };
+  await admin.rows(
+    'select from taskq.note($1, $2)',
+    worker.id,
+    JSON.stringify([{ id: task, lease_no, progress, log: { first: 1, lines } }]),
+  );
   const error = {
     name: 'SmtpError',
     message: 'mailbox full',
@@ -38,6 +38,8 @@ test('attempts are shown in their order, with worker, error and log', async () =
   const told = await moments.allTextContents();
   expect(told[0]).toMatch(/Attempt 1 ?lost/);
   expect(told[1]).toMatch(/Attempt 1 ?failed.*after 1.5 s.*plain:1:a.*SmtpError: mailbox full.*E452/s);
+  expect(told[1]).toMatch(/connecting.*smtp/s);
+  await page.getByText('row 4 of 10').waitFor();
   expect(told[2]).toContain('Created');
   await page.getByText(TRACE).waitFor();
   await page.getByText('Stack').last().click();
@@ -59,6 +61,38 @@ test('it says why it waits, with a link to what holds it up', async () => {
   await expectUsable(opened);
   await opened.page.getByRole('link', { name: first, exact: true }).click();
   await opened.page.getByText('Where it is').waitFor();
+});
+
+test('a completed one shows its result', async () => {
+  const { admin } = site.database;
+  const id = await enqueue(admin);
+  const worker = await registerWorker(admin);
+  await worker.settle(outcome(await claimOne(worker), 'completed', { result: { sent: 12345678901234 } }));
+  const { page } = await site.open(`#/task/${id}`);
+  await page.getByText('12345678901234', { exact: true }).waitFor();
+});
+
+test('a step leads to its workflow, also where it says why it waits', async () => {
+  const { admin } = site.database;
+  const steps = [
+    { step: 'fetch', type: 'work' },
+    { step: 'load', type: 'work', after: ['fetch'] },
+  ];
+  const workflow = await admin.value<string>(
+    `select id::text from taskq.run_workflow($1, '{"allow_unknown": ["work"]}')`,
+    { name: 'import', steps },
+  );
+  const id = await admin.value<string>(`select id::text from taskq.tasks where step = 'load'`);
+  const opened = await site.open(`#/task/${id}`);
+  const { page } = opened;
+  const links = page.getByRole('link', { name: workflow, exact: true });
+  await links.nth(1).waitFor();
+  await expectUsable(opened);
+  for (const nth of [0, 1]) {
+    await links.nth(nth).click();
+    await page.getByRole('heading', { level: 1, name: /import/ }).waitFor();
+    await page.goBack();
+  }
 });
 
 test('every digit of a number is shown, edited and enqueued again', async () => {

@@ -13,6 +13,11 @@ const FLAGS = [
   ...['--disable-component-update', '--disable-sync'],
 ];
 
+/** Debian's, without a window. */
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+}
+
 export interface Opening {
   /** Default: admin. */
   readonly role?: Role;
@@ -32,8 +37,8 @@ export interface Site {
   answer(path: RegExp, answer: (request: Request) => Response | Promise<Response>): void;
   /** Takes a sample, which the pages get from the live feed. */
   sample(): Promise<void>;
-  /** As long as the test, every answer of the API is that the database is away. */
-  loseDatabase(): void;
+  /** Every answer of the API is that the database is away, until what it returns is called, or the test ends. */
+  loseDatabase(): () => void;
 }
 
 export interface OpenPage {
@@ -68,7 +73,7 @@ export function useSite(options: Partial<ServerOptions> = {}): Site {
       return found === undefined ? server.fetch(request) : found.answer(request);
     };
     [browser, listening] = await Promise.all([
-      chromium.launch({ executablePath: CHROMIUM, args: FLAGS }),
+      launchBrowser(),
       listen(fetch, { host: '127.0.0.1', port: 0 }),
     ]);
   });
@@ -115,8 +120,11 @@ export function useSite(options: Partial<ServerOptions> = {}): Site {
       await database.admin.rows("update taskq.sampling set sampled_at = '-infinity'");
       await database.admin.rows('select taskq.take_sample(), taskq.fold_counts()');
     },
-    loseDatabase: () =>
-      void answers.unshift({ path: /(?<!caller)$/, answer: () => problem(503, 'unavailable') }),
+    loseDatabase: () => {
+      const away = { path: /(?<!caller)$/, answer: () => problem(503, 'unavailable') };
+      answers.unshift(away);
+      return () => void answers.splice(answers.indexOf(away), 1);
+    },
   };
 }
 

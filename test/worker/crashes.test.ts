@@ -23,7 +23,7 @@ describe('a handler that blocks its worker', () => {
     expect(eventsOf(other, 'task.rescued')).toEqual([]);
   });
 
-  test('for ever, past its timeout, ends it: it has timed out, and the others run elsewhere unburned', async () => {
+  test('forever, past its timeout, ends it: it has timed out, and the others run elsewhere unburned', async () => {
     const ids = await queue.enqueueSome(2, 'wait', { until: ['never', 'go'] }, { queue: 'a' });
     const victim = queue.work(['--grace', '500ms', '--queues', 'a', '--concurrency', '3']);
     for (const id of ids) await queue.saw(id, 'start');

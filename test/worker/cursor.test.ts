@@ -189,9 +189,47 @@ describe('the claim cursor', () => {
   test('what takes its time is done beside the claims, and never more often than a hundred times its cost', () => {
     const cursor = begun([], 500);
     claim(cursor, HOUR, [], { short: true });
-    expect(cursor.nextSweep(HOUR + 49_000, QUEUES)).toBeUndefined();
-    expect(cursor.next(HOUR + 50_001, QUEUES).kind).toBe('back');
-    expect(cursor.nextSweep(HOUR + 50_001, QUEUES)).toBeDefined();
+    sweep(cursor, HOUR + 1000, { costMs: 500 });
+    expect(cursor.nextSweep(HOUR + 50_999, QUEUES)).toBeUndefined();
+    expect(cursor.next(HOUR + 51_000, QUEUES).kind).toBe('back');
+    expect(cursor.nextSweep(HOUR + 51_000, QUEUES)).toBeDefined();
+  });
+
+  test('the first sweep, slow for being the first, puts off the second one by a second', () => {
+    const cursor = new ClaimCursor();
+    sweep(cursor, 0, { costMs: 800 });
+    expect(cursor.nextSweep(999, QUEUES)).toBeUndefined();
+    expect(cursor.nextSweep(1000, QUEUES)).toBeDefined();
+  });
+
+  test('says when the sweep is due that a claim came too early for, and nothing if there was one', () => {
+    const cursor = new ClaimCursor();
+    // A claim beside a sweep, and one that sweeps by itself.
+    sweep(cursor, 0);
+    claim(cursor, 0, [], { short: true });
+    expect(cursor.owedSweepInMs(0)).toBeNull();
+    expect(claim(cursor, 600, [], { short: true }).kind).toBe('sweep');
+    expect(cursor.owedSweepInMs(600)).toBeNull();
+    // Too early.
+    expect(claim(cursor, 700, [], { short: true }).kind).toBe('back');
+    expect(cursor.owedSweepInMs(700)).toBe(400);
+  });
+
+  test('owes no sweep while one is under way beside the claims, which tells what it finds', () => {
+    const cursor = new ClaimCursor();
+    sweep(cursor, 0, { costMs: 100 });
+    claim(cursor, 1, [], { short: true });
+    claim(cursor, 2, [], { short: true });
+    expect(cursor.owedSweepInMs(2)).toBe(998);
+    const due = cursor.nextSweep(1000, QUEUES)!;
+    for (const now of [1000, 1001]) {
+      claim(cursor, now, [], { short: true });
+      expect(cursor.owedSweepInMs(now)).toBeNull();
+    }
+    cursor.sweepFailed(100, 1100);
+    claim(cursor, 1100, [], { short: true });
+    expect(cursor.owedSweepInMs(1100)).toBe(10_000);
+    expect(due.isPart).toBe(false);
   });
 
   test('a failed sweep is paid for, more each time, and claims look back meanwhile', () => {
@@ -237,6 +275,21 @@ describe('the claim cursor', () => {
     expect(positionIn(cursor, HOUR + 5004, 0)).toEqual({ availableAtUs: 510, id: 51 });
     expect(positionIn(cursor, HOUR + 5004, 3)).toEqual({ availableAtUs: 700, id: 69 });
     expect(positionIn(cursor, HOUR + 5004, 7)).toEqual({ availableAtUs: 30, id: 2 });
+  });
+
+  test('goes back to what a sweep found, also when the claim under way moves it on meanwhile', () => {
+    const cursor = begun();
+    claim(cursor, HOUR + 1, [task(1, 10)]);
+    const due = cursor.nextSweep(HOUR + 5001, QUEUES)!;
+    const look = cursor.next(HOUR + 5002, QUEUES);
+    cursor.sweptBeside(due, missed(HOUR, task(3, 30), task(4, 40, 7)), 1, HOUR + 5003);
+    take(cursor, look, HOUR + 5004, [task(5, 50)], { lookedToUs: 77, levels: 10 });
+    expect(cursor.snapshot().default?.slice(4, 6)).toEqual([30, 2]);
+    const next = cursor.next(HOUR + 5005, QUEUES);
+    expect(next.cursor?.get('default')?.[2]).toEqual({ availableAtUs: 30, id: 2 });
+    expect(next.cursor?.get('default')?.[7]).toEqual({ availableAtUs: 40, id: 3 });
+    take(cursor, next, HOUR + 5005, [task(3, 30)], { short: true, lookedToUs: 88 });
+    expect(positionIn(cursor, HOUR + 5006)).toEqual({ availableAtUs: 88, id: 0 });
   });
 
   test('goes back where a hint says so, also when the claim under way moves it on meanwhile', () => {
@@ -309,6 +362,16 @@ describe('the claim cursor', () => {
     expect(cursor.isBlindIn(QUEUES)).toBe(true);
     expect(cursor.nextSweep(HOUR + 5004, QUEUES)?.cursor.size).toBe(0);
     expect(cursor.snapshot()).toEqual({});
+  });
+
+  test('keeps a hint that comes while a queue is swept for the first time', () => {
+    const cursor = new ClaimCursor();
+    const first = cursor.nextSweep(0, ['q'])!;
+    // The sweep saw a task that was held, which is given back before its answer comes.
+    cursor.rewind('q', 1000);
+    cursor.next(1, ['q']);
+    cursor.sweptBeside(first, { first: [], lookedToUs: 60_000_000 }, 10, 2);
+    expect(cursor.next(3, ['q']).cursor?.get('q')?.[0]?.availableAtUs).toBeLessThan(1000);
   });
 
   test('forgets where it stood in queues that are not served any longer, when they are many', () => {

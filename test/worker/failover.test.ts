@@ -171,6 +171,7 @@ test('a worker that outlives a failover that lost commits records nothing of the
   const ids = await enqueueTen(fresh.url('postgres'), 'new');
   expect(ids).toEqual(lost);
   const named = "select pid from pg_stat_activity where application_name like 'taskq worker %heartbeat'";
+  await waitUntil(async () => (await query(old, named)).length > 0, 'its heartbeats have no connection');
   const [beating] = (await query(old, named)) as [{ pid: number }];
   process.kill(beating.pid, 'SIGSTOP');
   await name.leadTo(fresh);

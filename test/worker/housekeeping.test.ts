@@ -6,6 +6,8 @@ const queue = useWorkers();
 
 /** Drops partitions of history, as if no worker had run for months (`of days`), or even the unplaced ones (`all`). */
 async function dropPartitions(which: 'of days' | 'all'): Promise<void> {
+  // The database may have been made before midnight: what this day asks of the tables left alone is there first.
+  await queue.rows('select taskq.ensure_partitions()');
   const found = await queue.rows<{ name: string }>(
     `select inhrelid::regclass::text as name from pg_inherits
      where inhparent in ('taskq.finished_tasks'::regclass, 'taskq.task_errors'::regclass)`,

@@ -106,6 +106,8 @@ describe('in one worker', () => {
       ]);
       const { stdout } = await queue.run('show', id);
       expect(stdout).toMatch(/^attempt 1: warning {2}.*\n {2}RangeError: odd line$/m);
+      expect(stdout).toMatch(/^ +at /m);
+      expect(stdout).not.toMatch(/^ +at .*(dist|async_hooks)/m);
       expect(stdout).toContain('caused by NonError: line 7');
     });
 

@@ -15,10 +15,12 @@ const OUTAGES: readonly (readonly [name: string, begin: string, end: string])[] 
   ['is read-only', readOnly('on'), readOnly('off')],
 ];
 
-/** Makes new sessions read-only or not, and gives the workers new sessions. */
+/** Makes new sessions read-only or not, and gives the workers new sessions, once that is committed. */
 function readOnly(value: 'on' | 'off'): string {
-  return `set transaction_read_only = off;
+  return `begin;
+    set transaction_read_only = off;
     do $$ begin execute format('alter database %I set default_transaction_read_only = ${value}', current_database()); end $$;
+    commit;
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name like 'taskq worker%'`;
 }

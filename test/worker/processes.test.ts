@@ -94,7 +94,7 @@ describe('a process of its own', () => {
     expect((await queue.witnessed(next))[0]!.pid).not.toBe((await queue.witnessed(innocent))[0]!.pid);
   });
 
-  test('that a handler keeps busy for ever is killed soon after its timeout, and its neighbours go on', async () => {
+  test('that a handler keeps busy forever is killed soon after its timeout, and its neighbours go on', async () => {
     const neighbour = await queue.enqueue('wait-apart', { until: 'go' });
     const here = await queue.enqueue('wait', { until: 'go' });
     const endless = await queue.enqueue('spin-apart', {}, { timeout_ms: 1000, max_attempts: 1 });

@@ -119,6 +119,15 @@ test('a schedule keeps no worker from being idle, and needs none that is not pau
   );
 });
 
+test('--until-idle fires what is due before it ends, also if nothing else is to be done', async () => {
+  await set('late', '@every 10000d', 'tick', { next_at: new Date(Date.now() - 3_600_000).toISOString() });
+  await set('refused', '@daily', 'tick', { next_at: new Date(Date.now() - 3_600_000).toISOString() });
+  await queue.rows(`update taskq.schedules set tz = 'Mars' where name = 'refused'`);
+  const worker = queue.work(['--until-idle']);
+  expect(await worker.exit).toEqual({ code: 0, signal: null });
+  expect((await ended('late')).map(({ result }) => result)).toMatchObject([{ tick: expect.any(String) }]);
+});
+
 test('schedules of the configuration are added if they do not exist, and no other is changed', async () => {
   await set('kept', '@weekly');
   const path = join(await temporaryDirectory(), 'taskq.config.json');
@@ -200,12 +209,19 @@ test('at rest it costs no statement: what fires next comes with the heartbeat an
         )
       ).map(({ funcname, calls: number }) => [funcname, Number(number)]),
     );
-  await until(
-    async () => ((await calls()).get_orders ?? 0) >= 5 && ((await calls()).mark_idle ?? 0) >= 5,
-    async () => JSON.stringify(await calls()),
-  );
-  const { upcoming_schedules, get_orders, mark_idle, fire_schedule = 0 } = await calls();
-  expect(upcoming_schedules).toBe(get_orders! + mark_idle!);
-  // Of a schedule without a tick, once: its first one was computed.
-  expect(fire_schedule).toBeLessThanOrEqual(1);
+  const after = async (more: number, { get_orders = 0, mark_idle = 0 }: Record<string, number> = {}) => {
+    const isDone = (now: Record<string, number>) =>
+      (now.get_orders ?? 0) >= get_orders + more && (now.mark_idle ?? 0) >= mark_idle + more;
+    await until(
+      async () => isDone(await calls()),
+      async () => JSON.stringify(await calls()),
+    );
+    return calls();
+  };
+  // Its first tick is computed at the start.
+  const before = await after(3);
+  const now = await after(5, before);
+  const since = (name: string) => now[name]! - before[name]!;
+  expect(since('upcoming_schedules')).toBe(since('get_orders') + since('mark_idle'));
+  expect(since('fire_schedule')).toBe(0);
 });

@@ -155,7 +155,7 @@ test('workers that were stopped together take nothing from each other when they 
 
 test('a worker that was stopped in the middle of a busy handler, past its timeout, lives on', async () => {
   // Part of its blocking is left when it is stopped, and when it continues.
-  const id = await queue.enqueue('block', { ms: 700 }, { timeout_ms: 200, max_attempts: 1 });
+  const id = await queue.enqueue('block', { ms: 1400 }, { timeout_ms: 200, max_attempts: 1 });
   const worker = queue.work(['--grace', '1500ms', '--lease', '30s']);
   await queue.saw(id, 'start');
   worker.kill('SIGSTOP');

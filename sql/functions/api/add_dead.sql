@@ -1,7 +1,7 @@
 -- Moves a waiting task to the dead letters by hand, or changes the reason of a dead letter. It stays there until it is
--- revived or discarded by id or with by_hand, whatever dead_retention is. Returns `dead`; `held` (it is running: cancel
--- it first); or `not_live` (it has finished or never existed). options: by, a name recorded in taskq.audit beside the
--- role.
+-- revived or discarded by id or with by_hand, whatever dead_retention is. Returns `dead`; `held` (a worker holds it:
+-- cancel it first); or `not_live` (it has finished or never existed). options: by, a name recorded in taskq.audit
+-- beside the role.
 -- Granted to: operator.
 create or replace function taskq.add_dead(_id bigint, _reason text, options jsonb default '{}')
 returns text

@@ -1,7 +1,7 @@
 -- Adds a token with which programs call the HTTP server. Returns false, and changes nothing, if there is one of this
 -- name. The caller draws the token and shows it once: the database gets its hash only. options: role (viewer, producer,
 -- operator or admin; viewer), queues (an array of names in which * stands for any text; default and null: every queue),
--- expires_ms (default: never), by, a name recorded in taskq.audit beside the role.
+-- expires_ms (default: never), by, a name recorded in taskq.audit beside the role, and reason.
 -- Arguments: _name, for people; _hash, the SHA-256 of the token as 64 hexadecimal digits.
 -- Granted to: operator.
 create or replace function taskq.add_token(_name text, _hash text, options jsonb default '{}')
@@ -13,7 +13,7 @@ declare
   ts timestamptz := clock_timestamp();
   fault text;
 begin
-  perform taskq.refuse_unknown_options('add_token', options, '{role,queues,expires_ms,by}');
+  perform taskq.refuse_unknown_options('add_token', options, '{role,queues,expires_ms,by,reason}');
   perform taskq.refuse_name('add_token', 'name', _name);
   if (_hash ~ '^[0-9a-f]{64}$') is not true then
     -- Not the value: it may be the token.
@@ -42,7 +42,7 @@ begin
   end if;
   perform taskq.record_action(
     'add token', ts, options,
-    _settings => jsonb_build_object('token', _name) || (options - 'by')
+    _settings => jsonb_build_object('token', _name) || (options - '{by,reason}'::text[])
   );
   return true;
 end

@@ -1,5 +1,5 @@
 -- Makes types known, so that their tasks can be enqueued before any worker has registered them. Returns a row per name;
--- added is false if the type was known already. options: by, a name recorded in taskq.audit beside the role.
+-- added is false if the type was known already. options: by, a name recorded in taskq.audit beside the role; reason.
 -- Arguments: _names, the types.
 -- Granted to: operator.
 create or replace function taskq.add_types(_names text[], options jsonb default '{}')
@@ -13,7 +13,7 @@ declare
   bad text;
   made text[];
 begin
-  perform taskq.checked_options('add_types', options, array['by']);
+  perform taskq.checked_options('add_types', options, array['by', 'reason']);
   -- A type is the path of a file below the handlers directory.
   select n.name into bad
   from unnest(_names) as n (name)

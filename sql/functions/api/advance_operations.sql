@@ -1,9 +1,8 @@
--- Does a batch of each operation that is due, at most _limit of them, in one transaction with what is noted of it: if
--- that ends early, nothing has happened, and another session does it. Skips operations that another session is
--- advancing. An error that is the fault of no task fails its operation alone; after one that may pass (a deadlock, a
--- lock) its batch comes again later. Returns one row: how many it has advanced; next_ms, how many milliseconds later
--- the next batch is due (null: no operation goes on); in ended those that have ended by that, [{id, verb, state, done,
--- failed, because}].
+-- Does a batch of each operation that is due, at most _limit of them, in one transaction with its progress: if that
+-- rolls back, nothing has happened, and another session does it. Skips operations that another session is advancing. An
+-- error that is the fault of no task fails its operation alone; after one that may pass (a deadlock, a lock) its batch
+-- comes again later. Returns one row: how many it has advanced; next_ms, how many milliseconds later the next batch is
+-- due (null: no operation goes on); in ended those that have ended by that, [{id, verb, state, done, failed, because}].
 -- Granted to: worker, operator.
 create or replace function taskq.advance_operations(_limit integer default 1)
 returns table (advanced integer, next_ms bigint, ended jsonb, extra jsonb)

@@ -43,9 +43,13 @@ select
       offset 0
     ) as h
   ) as applies,
-  case when a.status = 'running' then
-    a.started_at + make_interval(secs => coalesce(a.timeout_ms, y.timeout_ms, q.timeout_ms, d.timeout_ms) / 1000.0)
-  end as times_out_at
+  case when a.status = 'running' then (
+    select a.started_at + make_interval(secs => one.timeout_ms / 1000.0)
+    from (select coalesce(a.timeout_ms, y.timeout_ms, q.timeout_ms, d.timeout_ms) as timeout_ms) as one
+    -- A row inserted by hand may have any, and one that cannot be added must not keep the others from being read.
+    where one.timeout_ms between 0 and 3155760000000
+      and a.started_at between timestamptz '0001-01-01 00:00Z' and timestamptz '9999-12-31 00:00Z'
+  ) end as times_out_at
 from (
   select
     t.id, t.queue, t.type, t.priority, t.status, t.payload, t.tags, t.attempts, t.losses, t.releases,

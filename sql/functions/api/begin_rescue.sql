@@ -8,8 +8,8 @@
 -- silent. extra -> 'quiet' lists the workers whose last heartbeat is at least a quarter of their lease ago, or in the
 -- future, as {id: {beat_us, lease_ms, watched_ms, is_late}}. The caller measures with a monotonic clock of its own how
 -- long each one stays at the same heartbeat while the caller's own heartbeats succeed, and names those that do so for
--- half a lease in _watched ({id: beat_us}). A caller that does not live that long passes how long it watched (options
--- -> 'watching': {id: {beat_us, watched_ms}}): the watched_ms that it found when it began, plus its own time. This is
+-- half a lease in _watched ({id: beat_us}). A short-lived caller passes the time it has watched so far (options ->
+-- 'watching': {id: {beat_us, watched_ms}}): the watched_ms that it found when it began, plus its own time. This is
 -- stored until the worker's next heartbeat, so that the next caller continues from there, and names those that were
 -- watched for a whole lease. is_late means worth storing: the heartbeat is half a lease ago, or in the future. options
 -- -> 'only_look': true never scans, even if a scan is due.

@@ -1,6 +1,7 @@
 -- Cancels a workflow: ends the steps that no worker holds, asks the workers of the others to end theirs, and closes
--- it. Returns an answer: `cancelled`, also when it was requested before; `requested` while some steps still run, or are
--- locked by others; `not_live` with its state in extra (null: there is no such workflow).
+-- it; steps that those add with their completion are cancelled too. Returns an answer: `cancelled`, also when it was
+-- requested before; `requested` while some steps still run, or are locked by others; `not_live` with its state in extra
+-- (null: there is no such workflow).
 -- options: by, a name recorded in taskq.audit beside the role.
 -- Granted to: operator.
 create or replace function taskq.cancel_workflow(_id bigint, _reason text default null, options jsonb default '{}')
@@ -27,7 +28,7 @@ begin
   ts := clock_timestamp();
   update taskq.workflows w
   set cancel_requested_at = coalesce(w.cancel_requested_at, ts), cancel_reason = coalesce(_reason, w.cancel_reason),
-    is_open = false
+    reopens = w.reopens or w.is_open, is_open = false
   where w.id = _id;
   perform taskq.wake_released(taskq.advance_workflows(array[_id], '-infinity', ts));
   perform taskq.record_action(

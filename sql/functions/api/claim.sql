@@ -2,8 +2,8 @@
 -- urgent first) are `running` at once; the rest, claimed ahead, are `leased` until they start. So is a suspect, a task
 -- whose worker was lost while holding it: a heartbeat marks it `running` before it starts. No rows: nothing is due
 -- here, or others are claiming all of it. A suspect whose workers were lost three times before it started is claimed
--- alone: if it is to blame, it would take all other tasks of its claims with it. A claim of 50 tasks or more waits for
--- another such one, for a second at most.
+-- alone: if it is to blame, it would take all other tasks of its claims with it. Claims of 50 or more tasks take turns;
+-- each waits at most a second for its turn.
 --
 -- Needs a transaction at read committed, and raises 25000 at another level.
 --
@@ -42,9 +42,9 @@
 -- "refused", as below.
 --
 -- {"one_by_one": true} is for a claim after one that failed: a trigger of the application may refuse a row, or a
--- payload changed by hand may be too long to be written. It tries each row alone, for 5 s at most, and passes up to a
--- thousand that fail; these stay as they are, and extra lists them in "refused", [{id, queue, type, error, code}]. It
--- lists there, too, tasks of groups that the database refuses to give a slot, or to take one from.
+-- payload changed by hand may be too large to be written back. It tries each row alone, for 5 s at most, and passes up
+-- to a thousand that fail; these stay as they are, and extra lists them in "refused", [{id, queue, type, error, code}].
+-- It lists there, too, tasks of groups that the database refuses to give a slot, or to take one from.
 -- {"optimistic": true} is for taskq.claim_optimistic.
 -- Arguments: _worker, as registered; _queues; _types, those that it handles; _start and _ahead, numbers of tasks;
 -- _lease_ms, how long it holds them without a heartbeat, in milliseconds.
@@ -152,7 +152,7 @@ begin
     into asks_from
     from generate_series(1, cardinality(_queues)) as q (place);
   end if;
-  -- It counts the failures that were reported last, even those that were committed after the claim before this one.
+  -- Include failures whose transactions committed after the previous claim began.
   if has_breakers then
     events_from := least(asks_from, ts - interval '2 seconds');
     -- Null: no breaker is open, and nothing was reported.
@@ -187,7 +187,7 @@ begin
     );
   end if;
   limits_read_at := ts;
-  -- Nor has this one where no queue was ever limited.
+  -- Likewise: this table has no page until a queue gets a limit.
   if pg_relation_size('taskq.queue_limits') > 0 and _start + _ahead > 0 then
     select t.limits, t.closed, t.level_left,
       t.level_queues, t.level_priorities, t.level_times, t.level_ids, t.level_rooms
@@ -207,7 +207,7 @@ begin
     asked_to := coalesce(asked_to, ts - interval '1 microsecond');
   end if;
   if asked_to is not null or limits is not null then
-    -- After what has ended meanwhile, and has made room.
+    -- Read the clock again: tasks that ended meanwhile may have made room.
     ts := clock_timestamp();
   end if;
   if level_rooms is null then
@@ -348,7 +348,7 @@ begin
       where t.ctid = untried
     ));
   end if;
-  -- A claim that stood still before it locked a task had no transaction id, which counts wait for (see
+  -- A claim delayed before its first lock has no transaction id, so counts could not wait for it (see
   -- taskq.count_running): leave the tasks of a queue that was limited meanwhile to the next claim.
   if clock_timestamp() > limits_read_at + interval '1 second' and not is_probe and exists (
     select from taskq.tasks t

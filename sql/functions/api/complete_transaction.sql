@@ -36,8 +36,7 @@ begin
       using errcode = 'invalid_transaction_state',
         hint = 'leave begin, commit and rollback to the worker; savepoints are free to use';
   end if;
-  if follows and not has_function_privilege(session_user, 'taskq.settle_and_enqueue(integer, json, jsonb)', 'execute')
-  then
+  if follows and not taskq.may_enqueue_with_ends() then
     raise exception 'permission denied for function settle_and_enqueue' using errcode = 'insufficient_privilege';
   end if;
   for nth in 0 .. 9 loop

@@ -75,11 +75,11 @@ as $$
   select
     coalesce(sum(tasks) filter (where handled and not paused and not behind_breaker and counts), 0)::bigint
       + (select number from asked),
-    extract(
-      epoch from least(
+    (
+      date_part('epoch', least(
         min(due_at) filter (where handled and not paused and not behind_breaker and counts),
         (select asked.due_at from asked)
-      ) - clock_timestamp()
+      )) - date_part('epoch', clock_timestamp())
     ) * 1000,
     jsonb_strip_nulls(jsonb_build_object(
       'scheduled', nullif(sum(tasks) filter (

@@ -1,13 +1,13 @@
 -- Changes waiting tasks, also those that wait for a retry, for a slot of their group or for their parents. _changes may
 -- have payload, priority, queue (they move there, with their keys), and the time that they wait for: delay_ms or at, as
--- for an enqueue. All else stays. Who has a slot of a group gives it up for another queue, and for a later time if it
--- has not started. A task that goes to another queue or priority comes after those that are due there. Returns a row
--- per id: `edited`; `not_waiting`, with its status in extra (null: no such task); `busy` (another transaction keeps it,
--- or its key or step, locked); `key_held` (extra names the task that has its key in that queue or holds it for a
--- period); `refused`, with the error in extra: by the database, because it would expire before that time, or because
--- the schedule that it comes from finds it by its queue. options: by, a name recorded in taskq.audit beside the role,
--- and filter, what the caller chose the tasks by. The audit has what was before, by task: pass pages of about a hundred
--- ids if you change payloads.
+-- for an enqueue. All else stays. A task with a group slot gives it up when it moves to another queue, and for a later
+-- time if it has not started. A task that goes to another queue or priority comes after those that are due there.
+-- Returns a row per id: `edited`; `not_waiting`, with its status in extra (null: no such task); `busy` (another
+-- transaction keeps it, or its key or step, locked); `key_held` (extra names the task that has its key in that queue or
+-- holds it for a period); `refused`, with the error in extra: by the database, because it would expire before that
+-- time, or because the schedule that it comes from finds it by its queue. options: by, a name recorded in taskq.audit
+-- beside the role; reason; filter, what the caller chose the tasks by. The audit has what was before, by task: pass
+-- pages of about a hundred ids if you change payloads.
 --
 -- A move is no event of taskq.task_queue_metrics: a task counts as created where it was enqueued, and as ended where it
 -- ends. Waits at most a second per lock for other transactions. If the batch fails, each task is edited separately,
@@ -26,7 +26,7 @@ declare
   one bigint;
   violated text;
 begin
-  options := taskq.checked_options('edit', options, '{by,filter}');
+  options := taskq.checked_options('edit', options, '{by,reason,filter}');
   _changes := taskq.checked_options('edit', _changes, '{payload,priority,queue,delay_ms,at}');
   perform taskq.refuse_large_payload('edit', _changes -> 'payload');
   -- A payload may be null; any other null is absent.

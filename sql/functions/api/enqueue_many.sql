@@ -17,7 +17,8 @@
 -- A type that is not in taskq.task_types is refused: a typo would wait forever. allow_unknown, an option of the whole
 -- call, names further types that the caller knows: an array of types, or true for all. notify false, also of the whole
 -- call, wakes no worker by NOTIFY, as required in a transaction that will be prepared (PREPARE TRANSACTION): polling
--- finds the task.
+-- finds the task. into_stopping, also of the whole call, an array of ids of workflows: those that were cancelled or
+-- fail fast take steps too, which are cancelled with their other steps; a retry of the workflow brings them back.
 --
 -- Only inserts: it locks no group, no settings, and no task but one that it replaces, so an open transaction delays
 -- only producers of the same key and, if it replaces a task that runs, the record of how that one ends.
@@ -53,7 +54,8 @@ begin
   end if;
   if options - 'allow_unknown' <> '{}' then
     options := taskq.checked_options(
-      'enqueue_many', options, taskq.task_options() || taskq.step_options() || array['type', 'allow_unknown', 'notify']
+      'enqueue_many', options,
+      taskq.task_options() || taskq.step_options() || '{type,allow_unknown,notify,into_stopping}'::text[]
     );
   end if;
   -- The JSON value null is a valid payload, but jsonb_to_recordset cannot distinguish it from an absent one.

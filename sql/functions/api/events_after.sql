@@ -55,7 +55,8 @@ begin
   end if;
   if _position is not null then
     parts := regexp_match(
-      _position, '^(\d{1,20}):(\d{1,18}):(\d{1,18}):(\d{1,18}):((?:\d{1,18}(?:\.\d{1,18})?(?:,(?!$)|$))*)$'
+      _position,
+      '^([0-9]{1,20}):([0-9]{1,18}):([0-9]{1,18}):([0-9]{1,18}):((?:[0-9]{1,18}(?:[.][0-9]{1,18})?(?:,(?!$)|$))*)$'
     );
     if parts is null or (parts[2]::numeric = 0) <> (parts[3]::bigint = 0) then
       raise exception 'events_after: position %: expected that of an event, or null',
@@ -161,7 +162,7 @@ begin
       select from taskq.events e
       where e.xid = parts[2]::xid8 and e.id = parts[3]::bigint and taskq.epoch_us(e.at) = parts[4]::bigint
     ) then
-      raise exception 'events_after: the event at the position is gone: the server has lost what it had committed'
+      raise exception 'events_after: the event at the position is gone: the server has lost commits'
         using errcode = 'object_not_in_prerequisite_state',
           hint = 'as after a failover to a standby that lacked it: read from null, or from taskq.events_now()';
     end if;

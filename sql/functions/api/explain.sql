@@ -36,6 +36,9 @@ begin
   if task.lease_owner is not null then
     select jsonb_agg(jsonb_build_object('cause', c.cause) || c.about) into causes
     from taskq.explain_held(task, ts) as c;
+  elsif not taskq.may_start(task.expires_at, task.started_at, ts) then
+    -- Whatever else keeps it, it will not run.
+    causes := jsonb_build_array(jsonb_build_object('cause', 'expired', 'at', task.expires_at, 'until', null));
   else
     select greatest(ts, max(c.until)),
       jsonb_agg(

@@ -1,11 +1,12 @@
 -- Returns the ids of a page of tasks that match a filter, for verbs that act on many: {status: […], type, queue,
--- priority, key, group, workflow, tags: {k: v}, reason (of a dead letter or of a cancel request), since, before,
--- failed: true, by_hand: false, payload: {"order.id": "42"} (values as text, by their paths), fingerprint (of dead
--- letters alone: its first digits; an error if several begin so)}; an unknown name is an error. `since` (inclusive) and
--- `before` (exclusive) apply to the time at which a task ended or, while it is live, was created. Newest first; dead
--- letters alone (status ["dead"]) by time of death. Reads at most _window rows below _after (the previous next_after;
--- null: from the newest), so that a filter without matches costs a page, not the table; with a payload at most 1,000,
--- which may be large. next_after is where the next page begins; null: this was the last one.
+-- queues: […] (names in which `*` stands for any text), priority, key, group, workflow, tags: {k: v}, reason (of a dead
+-- letter or of a cancel request), since, before, failed: true, by_hand: false, payload: {"order.id": "42"} (values as
+-- text, by their paths), fingerprint (of dead letters alone: its first digits; an error if several begin so)}; an
+-- unknown name is an error. `since` (inclusive) and `before` (exclusive) apply to the time at which a task ended or,
+-- while it is live, was created. Newest first; dead letters alone (status ["dead"]) by time of death. Reads at most
+-- _window rows below _after (the previous next_after; null: from the newest), so that a filter without matches costs a
+-- page, not the table; with a payload at most 1,000, which may be large. next_after is where the next page begins;
+-- null: this was the last one.
 -- Arguments: _filter, an object; _limit, the most ids to return; _after and _window, as above.
 -- Granted to: reader, operator.
 create or replace function taskq.find_ids(
@@ -17,8 +18,8 @@ set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
   known constant text[] := array[
-    'status', 'type', 'queue', 'priority', 'key', 'group', 'workflow', 'tags', 'reason', 'since', 'before', 'failed',
-    'by_hand', 'fingerprint', 'payload'
+    'status', 'type', 'queue', 'queues', 'priority', 'key', 'group', 'workflow', 'tags', 'reason', 'since', 'before',
+    'failed', 'by_hand', 'fingerprint', 'payload'
   ];
   by_death constant boolean := coalesce(_filter -> 'status' = '["dead"]', false);
   page record;
@@ -31,6 +32,14 @@ begin
   if _filter ? 'fingerprint' and not by_death then
     raise exception 'filter: only dead letters have a fingerprint' using errcode = 'invalid_parameter_value',
       hint = 'add "status": ["dead"]';
+  end if;
+  if jsonb_typeof(_filter -> 'status') <> 'array' then
+    raise exception 'filter: status %: expected an array such as ["pending"]', left((_filter -> 'status')::text, 100)
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if jsonb_typeof(_filter -> 'queues') <> 'array' then
+    raise exception 'filter: queues %: expected an array such as ["mail-*"]', left((_filter -> 'queues')::text, 100)
+      using errcode = 'invalid_parameter_value';
   end if;
   if _filter ? 'payload' then
     if jsonb_typeof(_filter -> 'payload') is distinct from 'object' then

@@ -57,7 +57,8 @@ begin
     or its.tz <> coalesce(options ->> 'tz', its.tz)
   then
     answer := 'changed';
-  elsif _expected > ts or ticks[cardinality(ticks)] > ts then
+  elsif _expected > ts or ticks[cardinality(ticks)] > ts or (_expected is null and _next <= its.last_tick) then
+    -- The last: computed by a clock that is behind the last tick.
     answer := 'early';
   else
     if cardinality(ticks) > 0 then

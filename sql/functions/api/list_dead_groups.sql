@@ -2,7 +2,8 @@
 -- fingerprint, which is computed at death from the type and the error. count is that of its letters, last_hour and
 -- hour_before those that died then; type, error_name, message, reason and last_id are those of the last one. In extra:
 -- after, for the next page, and trend.
--- Reads an index entry of each dead letter, and no row but a few for each group [a million: 0.7 s on a busy machine].
+-- Reads an index entry of each dead letter, and no row but a few for each group [a million: 0.33 s, with the trend of
+-- 24 hours in which all of them died 0.47 s].
 -- Arguments: _limit, the most to return; options, an object: fingerprint (only those that begin like this), queue (of
 -- this queue alone), queues (of these, as names in which `*` stands for any text), type, after (the extra.after of the
 -- last group of the page before), trend (true: in extra, how many died in each of the last 24 hours, the earliest
@@ -19,6 +20,8 @@ set jit = off
 set enable_seqscan = off
 -- The index has all that is counted, in the order of its groups.
 set enable_bitmapscan = off
+-- Processes that share the reading of an index take longer than one alone.
+set max_parallel_workers_per_gather = 0
 -- Conditions that do not apply are left out.
 set plan_cache_mode = force_custom_plan
 as $$
@@ -28,11 +31,7 @@ declare
   beginning text := coalesce(options ->> 'fingerprint', '');
   of_queue text := options ->> 'queue';
   of_type text := options ->> 'type';
-  patterns text[] := taskq.queue_patterns(
-    case when jsonb_typeof(options -> 'queues') = 'array' then
-      array(select q.name from jsonb_array_elements_text(options -> 'queues') as q (name))
-    end
-  );
+  patterns text[] := taskq.patterns_of(options);
   -- A page may begin after a group that has gone.
   after_count bigint := split_part(options ->> 'after', '-', 1)::bigint;
   after_fingerprint text := split_part(options ->> 'after', '-', 2);
@@ -73,11 +72,15 @@ begin
       case when has_trend then jsonb_agg(coalesce(h.deaths, 0) order by g.hour desc) end as trend
     from generate_series(0, 23) as g (hour)
     left join (
-      select greatest(floor(date_part('epoch', ts - l.died_at) / 3600), 0)::integer as hour, count(*) as deaths
-      from letter l
-      where l.fingerprint = c.fingerprint
-        and l.died_at > ts - case when has_trend then interval '24 hours' else interval '2 hours' end
-      group by 1
+      -- The subtraction for each hour, not for each letter.
+      select (extract(epoch from ts - b.began) / 3600)::integer - 1 as hour, b.deaths
+      from (
+        select date_bin('1 hour', least(l.died_at, ts - interval '1 us'), ts) as began, count(*) as deaths
+        from letter l
+        where l.fingerprint = c.fingerprint
+          and l.died_at > ts - case when has_trend then interval '24 hours' else interval '2 hours' end
+        group by 1
+      ) as b
     ) as h on h.hour = g.hour
   ) as recent
   order by c.count desc, c.fingerprint

@@ -2,8 +2,10 @@
 -- this one), state. state is running, canary (it revives the first tasks, and waits for these to end), completed,
 -- stopped (stopped_because says by whom or why) or failed. matched is how many tasks there were at the start (at_least:
 -- or more); done, skipped (it was no longer for the verb) and failed (failures has the first hundred) what became of
--- them; dead_again how many of the revived died again (null: it does not look). trouble is an error after which it goes
--- on later. filter, role, by and via are as in taskq.audit.
+-- them; dead_again how many of the revived died again while it went on (null: it does not look). trouble is an error
+-- after which it goes on later. filter, role, by and via are as in taskq.audit. extra has not_ended, how many of the
+-- revived had not ended when it last looked, and in the state canary waits_for, the first ten of those; null: it does
+-- not look.
 -- Arguments: _limit, the most to return; _after, the id of the last row of the page before.
 -- Granted to: reader, operator.
 create or replace function taskq.list_operations(
@@ -27,7 +29,15 @@ begin
   return query
   select o.id, o.verb, o.filter, o.settings, o.state, o.matched, o.at_least, o.done, o.skipped, o.failed,
     case when o.stop_at is not null then o.dead_again end, o.rate, o.canary, o.stop_at, o.role, o.by, o.via, o.reason,
-    o.created_at, o.ended_at, o.stopped_because, o.trouble, o.failures, null::jsonb
+    o.created_at, o.ended_at, o.stopped_because, o.trouble, o.failures,
+    case when o.stop_at is not null then jsonb_build_object(
+      'not_ended', o.done - o.ended, 'waits_for', case when o.state = 'canary' then (
+        select coalesce(jsonb_agg(w.task_id::text), '[]')
+        from (
+          select t.task_id from taskq.operation_tasks t where t.operation_id = o.id order by t.task_id limit 10
+        ) as w
+      ) end
+    ) end
   from taskq.operations o
   where o.id < coalesce(_after, 9223372036854775807)
     and o.id = coalesce((options ->> 'id')::bigint, o.id)

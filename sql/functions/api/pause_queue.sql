@@ -12,19 +12,24 @@ set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
   ts timestamptz := clock_timestamp();
+  ends timestamptz;
   is_new boolean;
 begin
   perform taskq.refuse_name('pause_queue', 'queue', _queue);
   if _ms not between 1 and 3155760000000 then
     perform taskq.refuse_option('pause_queue', 'ms', to_jsonb(_ms));
   end if;
+  ends := ts + make_interval(secs => _ms / 1000.0);
   insert into taskq.queues (name, paused_at, paused_until, paused_by, pause_reason)
-  values (_queue, ts, ts + make_interval(secs => _ms / 1000.0), taskq.who(_by), _reason)
+  values (_queue, ts, ends, taskq.who(_by), _reason)
   on conflict (name) do update set
     paused_at = excluded.paused_at, paused_until = excluded.paused_until, paused_by = excluded.paused_by,
     pause_reason = excluded.pause_reason
   returning xmax = 0 into is_new;
-  perform taskq.record_action('pause', ts, jsonb_build_object('by', _by), _queue => _queue, _reason => _reason);
+  perform taskq.record_action(
+    'pause', ts, jsonb_build_object('by', _by), _queue => _queue, _reason => _reason,
+    _settings => case when ends is not null then jsonb_build_object('until', ends) end
+  );
   perform taskq.notify_workers();
   return is_new;
 end

@@ -1,8 +1,8 @@
 -- Pauses a worker until taskq.resume_worker: it claims nothing more, gives back the tasks it has claimed ahead, at once
 -- or with its next heartbeat, and finishes those that are running. Who is the session's role, with the name _by beside
--- it. Returns false if there is no such worker, or it has ended.
+-- it; _reason is recorded in taskq.audit. Returns false if there is no such worker, or it has ended.
 -- Granted to: operator.
-create or replace function taskq.pause_worker(_worker integer, _by text default null)
+create or replace function taskq.pause_worker(_worker integer, _by text default null, _reason text default null)
 returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -17,7 +17,7 @@ begin
   if not found then
     return false;
   end if;
-  perform taskq.record_action('pause', ts, jsonb_build_object('by', _by), _worker => _worker);
+  perform taskq.record_action('pause', ts, jsonb_build_object('by', _by), _worker => _worker, _reason => _reason);
   perform taskq.notify_workers(_worker);
   return true;
 end

@@ -1,7 +1,7 @@
 -- Deletes finished tasks and the errors of their attempts. Returns a row per id: `purged`; `not_finished`, with its
--- status in extra (null: no such task). options: by, a name recorded in taskq.audit beside the role, and filter, what
--- the caller chose the tasks by. A key that the task holds for a period or forever stays held: held_key in extra is
--- {queue, key, until (null: forever)}, and taskq.release_key frees it.
+-- status in extra (null: no such task). options: by, a name recorded in taskq.audit beside the role; reason; filter,
+-- what the caller chose the tasks by. A key that the task holds for a period or forever stays held: held_key in extra
+-- is {queue, key, until (null: forever)}, and taskq.release_key frees it.
 -- Granted to: operator.
 create or replace function taskq.purge(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
@@ -17,7 +17,7 @@ declare
   purged bigint[];
   held_keys jsonb;
 begin
-  options := taskq.checked_options('purge', options, array['by', 'filter']);
+  options := taskq.checked_options('purge', options, array['by', 'reason', 'filter']);
   with gone as (
     delete from taskq.finished_tasks f where f.id = any (_ids) returning f.id, f.queue, f.unique_key
   )

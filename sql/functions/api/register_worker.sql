@@ -11,13 +11,13 @@
 --
 -- Never waits for a lock: if other transactions have locked types, queues or the defaults, extra has {types_left:
 -- true}, and the caller must repeat taskq.reload_worker until all are stored. {differing: […]} in extra lists where
--- others have different settings: this worker's apply from now on, except where an operator has set one. {cycles:
--- [{type, fault}, …]} lists types whose on_complete and on_dead are not stored: with those of others, tasks would
--- follow each other for ever.
+-- others have different settings: this worker's apply from now on, except where an operator has set one. {left_out:
+-- [{type, fault}, …]} lists types whose on_complete and on_dead are not stored: the role may not enqueue callbacks, or
+-- tasks would follow each other forever.
 --
 -- The id is part of every fence, so no two processes may ever share one: it is one of 2^31 at random, drawn again if a
 -- worker has it. (The live table is not searched for the id of a worker whose row was lost with a commit: the odds of a
--- collision are one in two thousand million.)
+-- collision are one in two billion.)
 -- Granted to: worker.
 create or replace function taskq.register_worker(_about jsonb)
 returns table (worker_id integer, cursors jsonb, extra jsonb)
@@ -27,7 +27,7 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
-  handled text[] := array(select jsonb_object_keys(coalesce(_about -> 'types', '{}')) order by 1);
+  handled text[];
   served text[] := case when jsonb_typeof(_about -> 'queues') = 'array'
     then array(select jsonb_array_elements_text(_about -> 'queues')) end;
   full_name constant text := format(
@@ -51,23 +51,13 @@ begin
     'name', 'host', 'pid', 'unique_part', 'version', 'concurrency', 'lease_ms', 'poll_ms', 'batch', 'types', 'defaults',
     'queue_settings', 'queues', 'paused'
   ]);
-  extra := jsonb_build_object('installation', (select r.installation from taskq.release r));
-  differing := taskq.differing_settings(types, coalesce(queue_settings, '{}'), default_settings, ts);
-  if differing is not null then
-    extra := extra || jsonb_build_object('differing', differing);
-  end if;
-  select * into stored from taskq.register_types(types, full_name, ts) as t;
-  if stored.cycles is not null then
-    extra := extra || jsonb_build_object('cycles', stored.cycles);
-  end if;
-  if not (
-    stored.are_stored
-    and (default_settings is null or taskq.register_defaults(default_settings, full_name, ts))
-    and (queue_settings is null or taskq.register_queues(queue_settings, full_name, ts))
-  ) then
-    extra := extra || '{"types_left": true}';
-  end if;
   fault := case
+    when _about ->> 'host' is null then 'host'
+    when coalesce(_about ->> 'pid', '') !~ '^[0-9]{1,9}$' then 'pid'
+    when _about ->> 'unique_part' is null then 'unique_part'
+    when jsonb_typeof(types) <> 'object' then 'types'
+    when jsonb_typeof(default_settings) <> 'object' then 'defaults'
+    when jsonb_typeof(queue_settings) <> 'object' then 'queue_settings'
     when coalesce(_about -> 'lease_ms', 'null') = 'null' or not taskq.is_whole(_about -> 'lease_ms', 100, 86400000)
       then 'lease_ms'
     when not taskq.is_whole(_about -> 'poll_ms', 10, 86400000) then 'poll_ms'
@@ -79,6 +69,23 @@ begin
   end;
   if fault is not null then
     perform taskq.refuse_option('register_worker', fault, coalesce(_about -> fault, 'null'));
+  end if;
+  handled := array(select jsonb_object_keys(types) order by 1);
+  extra := jsonb_build_object('installation', (select r.installation from taskq.release r));
+  differing := taskq.differing_settings(types, coalesce(queue_settings, '{}'), default_settings, ts);
+  if differing is not null then
+    extra := extra || jsonb_build_object('differing', differing);
+  end if;
+  select * into stored from taskq.register_types(types, full_name, ts) as t;
+  if stored.left_out is not null then
+    extra := extra || jsonb_build_object('left_out', stored.left_out);
+  end if;
+  if not (
+    stored.are_stored
+    and (default_settings is null or taskq.register_defaults(default_settings, full_name, ts))
+    and (queue_settings is null or taskq.register_queues(queue_settings, full_name, ts))
+  ) then
+    extra := extra || '{"types_left": true}';
   end if;
   perform taskq.refuse_name('register_worker', 'queue', q.name) from unnest(served) as q (name);
   while worker_id is null loop

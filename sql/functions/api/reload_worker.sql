@@ -1,7 +1,7 @@
 -- Records that a worker has reloaded its handlers, and what it handles from now on (_types as in register_worker).
 -- Clears its claim cursors: they do not cover types that it did not handle, so no other worker may start from them.
 -- stored is false if other transactions have locked some of it, which is not stored yet: ask again. If there is no such
--- worker, stores nothing, and stored is true. {cycles: …} in extra is that of register_worker.
+-- worker, stores nothing, and stored is true. {left_out: …} in extra is that of register_worker.
 -- Arguments: _types, an object; options, defaults and queue_settings as in register_worker, if they have changed.
 -- Granted to: worker.
 create or replace function taskq.reload_worker(_worker integer, _types jsonb, options jsonb default '{}')
@@ -27,8 +27,8 @@ begin
   set types = array(select jsonb_object_keys(coalesce(_types, '{}')) order by 1), cursors = null
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);
   stored := found and stored;
-  if types_stored.cycles is not null then
-    extra := jsonb_build_object('cycles', types_stored.cycles);
+  if types_stored.left_out is not null then
+    extra := jsonb_build_object('left_out', types_stored.left_out);
   end if;
   return next;
 end

@@ -1,5 +1,5 @@
 -- Removes a schedule: it fires no more. The tasks that it has enqueued stay. Returns false if there is no such
--- schedule. options: by, a name recorded in taskq.audit beside the role.
+-- schedule. options: by, a name recorded in taskq.audit beside the role; reason.
 -- Granted to: operator.
 create or replace function taskq.remove_schedule(_name text, options jsonb default '{}')
 returns boolean
@@ -7,7 +7,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 begin
-  perform taskq.refuse_unknown_options('remove_schedule', options, '{by}');
+  perform taskq.refuse_unknown_options('remove_schedule', options, '{by,reason}');
   perform taskq.refuse_name('remove_schedule', 'name', _name);
   delete from taskq.schedules where name = _name;
   if not found then

@@ -1,6 +1,6 @@
 -- Makes a type unknown again, and removes its settings: enqueuing a task of it is refused, existing tasks stay. Returns
 -- `removed`; `handled` if a live worker handles it (the next one that starts would register it again); or `not_known`.
--- options: by, a name recorded in taskq.audit beside the role.
+-- options: by, a name recorded in taskq.audit beside the role; reason.
 -- Granted to: operator.
 create or replace function taskq.remove_type(_type text, options jsonb default '{}')
 returns text
@@ -10,7 +10,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
 begin
-  perform taskq.refuse_unknown_options('remove_type', options, '{by}');
+  perform taskq.refuse_unknown_options('remove_type', options, '{by,reason}');
   if exists (
     select from taskq.workers w
     where w.stopped_at is null and w.heartbeat_at >= ts - make_interval(secs => w.lease_ms / 1000.0)

@@ -1,5 +1,5 @@
 -- Resumes a paused group. Returns false if it was not paused. options: by, a name recorded in taskq.audit beside the
--- role.
+-- role; reason.
 -- Granted to: operator.
 create or replace function taskq.resume_group(_queue text, _group text, options jsonb default '{}')
 returns boolean
@@ -9,7 +9,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
 begin
-  perform taskq.checked_options('resume_group', options, '{by}');
+  perform taskq.checked_options('resume_group', options, '{by,reason}');
   perform taskq.refuse_name('resume_group', 'queue', _queue);
   perform taskq.refuse_name('resume_group', 'group', _group);
   update taskq.groups g

@@ -1,5 +1,5 @@
 -- Resumes a paused queue, and wakes its workers from the beginning of the queue. Returns false if it was not paused, or
--- its pause had run out. options: by, a name recorded in taskq.audit beside the role.
+-- its pause had run out. options: by, a name recorded in taskq.audit beside the role; reason.
 -- Granted to: operator.
 create or replace function taskq.resume_queue(_queue text, options jsonb default '{}')
 returns boolean
@@ -10,7 +10,7 @@ declare
   ts timestamptz := clock_timestamp();
   was_paused boolean;
 begin
-  perform taskq.refuse_unknown_options('resume_queue', options, '{by}');
+  perform taskq.refuse_unknown_options('resume_queue', options, '{by,reason}');
   select s.paused_until is null or s.paused_until > ts into was_paused
   from taskq.queues s where s.name = _queue and s.paused_at is not null
   for no key update;

@@ -1,6 +1,6 @@
 -- Resumes a paused schedule. Its ticks during the pause do not fire: it goes on from next_at, an option (absent: a
--- worker computes it). Returns false if it was not paused. options: by, a name recorded in taskq.audit beside the
--- role.
+-- worker computes it). Returns false if it was not paused. options: by, a name recorded in taskq.audit beside the role;
+-- reason.
 -- Granted to: operator.
 create or replace function taskq.resume_schedule(_name text, options jsonb default '{}')
 returns boolean
@@ -10,7 +10,7 @@ as $$
 declare
   ts timestamptz;
 begin
-  perform taskq.refuse_unknown_options('resume_schedule', options, '{by,next_at}');
+  perform taskq.refuse_unknown_options('resume_schedule', options, '{by,reason,next_at}');
   perform taskq.refuse_name('resume_schedule', 'name', _name);
   perform from taskq.schedules where name = _name for no key update;
   ts := clock_timestamp();

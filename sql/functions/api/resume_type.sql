@@ -1,5 +1,5 @@
 -- Closes the open breaker of a type: its tasks are claimed again, and failures count from zero. Returns false if it was
--- not open. options: by, a name recorded in taskq.audit beside the role.
+-- not open. options: by, a name recorded in taskq.audit beside the role; reason.
 --
 -- Locks nothing: the next claim after the commit closes it.
 -- Granted to: operator.
@@ -9,7 +9,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 begin
-  perform taskq.refuse_unknown_options('resume_type', options, '{by}');
+  perform taskq.refuse_unknown_options('resume_type', options, '{by,reason}');
   if not exists (select from taskq.standing_breakers() as b where b.type = _type) then
     return false;
   end if;

@@ -1,5 +1,5 @@
 -- Lets a paused worker claim again, at once. Returns false if there is no such worker, or it was not paused. options:
--- by, a name recorded in taskq.audit beside the role.
+-- by, a name recorded in taskq.audit beside the role; reason.
 -- Granted to: operator.
 create or replace function taskq.resume_worker(_worker integer, options jsonb default '{}')
 returns boolean
@@ -7,7 +7,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 begin
-  perform taskq.refuse_unknown_options('resume_worker', options, '{by}');
+  perform taskq.refuse_unknown_options('resume_worker', options, '{by,reason}');
   update taskq.workers set paused_at = null, paused_by = null where id = _worker and paused_at is not null;
   if not found then
     return false;

@@ -1,7 +1,8 @@
--- Makes waiting tasks due now, whatever they wait for. Attempts, expiry, keys and lease_no stay as they are. Returns a
--- row per id: `retried`; `due` (it was due already, and keeps its place); `not_waiting`, with its status in extra
--- (null: no such task). options: by, a name recorded in taskq.audit beside the role, and filter, what the caller chose
--- the tasks by. Waits at most a second per lock for other transactions.
+-- Makes tasks that wait for their time or for a retry due now. Attempts, keys and lease_no stay as they are, and so
+-- does the time by which a task has to start. Returns a row per id: `retried`; `due` (it was due already, or waits only
+-- for a slot of its group: it keeps its place); `not_waiting` (it is held, has ended, or waits for the parents of its
+-- step), with its status in extra (null: no such task). options: by, a name recorded in taskq.audit beside the role;
+-- reason; filter, what the caller chose the tasks by. Waits at most a second per lock for other transactions.
 -- Granted to: operator.
 create or replace function taskq.retry(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
@@ -16,10 +17,10 @@ declare
   ts timestamptz;
   waiting bigint[];
   retried bigint[];
-  lane text;
-  lanes text[];
+  queue_name text;
+  queue_names text[];
 begin
-  options := taskq.checked_options('retry', options, array['by', 'filter']);
+  options := taskq.checked_options('retry', options, array['by', 'reason', 'filter']);
   -- Do not lock a held row: its heartbeat and its settle would have to be repeated.
   waiting := array(
     select locked.id
@@ -35,17 +36,24 @@ begin
   with moved as (
     update taskq.tasks t
     set available_at = case when t.gate = 'd' then t.available_at else ts end,
-      not_before = case when t.gate = 'd' then ts else t.not_before end,
+      -- One that loses its slot waits by this time again.
+      not_before = case when t.gate is null then t.not_before else least(t.not_before, ts) end,
+      -- As in taskq.free_slots.
+      expires_at = case
+        when t.gate is not null and t.started_at is not null
+        then taskq.shifted(t.expires_at, t.not_before, least(t.not_before, ts))
+        else t.expires_at
+      end,
       gate = case when t.gate = 'd' then 'w' else t.gate end
     -- One that waits for a slot of its group is due.
     where t.id = any (waiting) and case t.gate when 'w' then false when 'd' then true else t.available_at > ts end
     returning t.id, t.queue
   )
-  select coalesce(array_agg(moved.id), '{}'), array_agg(distinct moved.queue) into retried, lanes from moved;
+  select coalesce(array_agg(moved.id), '{}'), array_agg(distinct moved.queue) into retried, queue_names from moved;
   perform taskq.record_action('retry', ts, options, retried);
   perform taskq.ask_for(retried, ts, false);
-  foreach lane in array coalesce(lanes, '{}') loop
-    perform taskq.wake(lane, ts);
+  foreach queue_name in array coalesce(queue_names, '{}') loop
+    perform taskq.wake(queue_name, ts);
   end loop;
 
   return query

@@ -1,13 +1,18 @@
 -- Runs the steps of a workflow that have died (dead, cancelled or expired) again: each returns under its id, with the
 -- options and the payload of its task, all attempts to use again and the lease_no as it was (the fence is never reset).
--- Those whose parents return too wait for them again; completed steps keep their results. Takes back a request to
--- cancel the workflow, its failing, and the requests to cancel steps that still run. Returns a row for each such step:
--- `retried`; `ending`: it still runs, and goes on unless its handler ends because of the request, which it may have
--- heard of; `key_held` (extra names the task that has its key now, or holds it for a period); `gone` (its row was
--- deleted, by its retention or by hand); `refused` by the database, with the error in extra. Steps after one that does
--- not return are cancelled again. Waits up to 5 s for the transactions that were adding steps when the workflow was
--- cancelled. No rows: no step has died, none has been asked to end, or there is no such workflow. options: by, a name
--- recorded in taskq.audit beside the role.
+-- Those whose parents return too wait for them again; completed steps keep their results. Clears the cancel request of
+-- the workflow, its failing state, and the cancel requests of steps that still run. One that was cancelled while open
+-- is open again, and so is one that was closed while its on_step task ran. If it is open, an on_step task goes on with
+-- it: one that is live, one that is revived, or a new one.
+--
+-- Returns a row for each such step: `retried`; `ending`: it still runs, and goes on unless its handler ends because of
+-- the request, which it may already have received; `key_held` (extra names the task that has its key now, or holds it
+-- for a period); `gone` (its row was deleted, by its retention or by hand); `refused` by the database, with the error
+-- in extra. Steps after one that does not return are cancelled again. The row of the on_step task has no step. No rows:
+-- no step has died, none has been asked to end, or there is no such workflow.
+--
+-- Waits up to 5 s for the transactions that were adding steps when the workflow was cancelled. options: by, a name
+-- recorded in taskq.audit beside the role; reason.
 -- Granted to: operator.
 create or replace function taskq.retry_workflow(_id bigint, options jsonb default '{}')
 returns table (step text, task_id bigint, answer text, extra jsonb)
@@ -27,6 +32,11 @@ as $$
 declare
   ts timestamptz;
   was_cancelled boolean;
+  is_orchestrated boolean;
+  is_at_rest boolean;
+  -- An on_step task that is live, and the last one that is a dead letter.
+  following bigint;
+  dead bigint;
   is_stopping boolean := false;
   steps text[];
   ids bigint[];
@@ -37,8 +47,10 @@ declare
   errors jsonb := jsonb_build_object();
   hint record;
 begin
-  options := taskq.checked_options('retry_workflow', options, array['by']);
-  select w.cancel_requested_at is not null into was_cancelled
+  options := taskq.checked_options('retry_workflow', options, array['by', 'reason']);
+  select w.cancel_requested_at is not null, w.on_step is not null and (w.is_open or w.reopens),
+    w.live_steps <= w.waiting_steps
+  into was_cancelled, is_orchestrated, is_at_rest
   from taskq.workflows w where w.id = _id for no key update;
   if not found then
     return;
@@ -57,6 +69,12 @@ begin
   perform from taskq.tasks t where t.workflow_id = _id and t.gate = 'p' order by t.id for no key update;
   -- In the order in which a revive locks them.
   perform from taskq.dead_tasks d where d.workflow_id = _id order by d.id for update;
+  if is_orchestrated then
+    following := taskq.live_on_step(_id);
+    dead := (
+      select d.id from taskq.dead_tasks d where d.workflow_id = _id and d.step is null order by d.id desc limit 1
+    );
+  end if;
   select array_agg(s.step), array_agg(s.task_id) into steps, ids
   from (
     select s.step, s.task_id from taskq.workflow_steps s
@@ -75,7 +93,9 @@ begin
     order by l.id
     for no key update skip locked
   ));
-  if steps is null and asked is null and not is_stopping then
+  if steps is null and asked is null and not is_stopping
+    and not (is_orchestrated and (was_cancelled or following is null and is_at_rest))
+  then
     return;
   end if;
   steps := coalesce(steps, '{}');
@@ -94,44 +114,14 @@ begin
     end loop;
   end;
 
-  update taskq.workflow_edges e set is_met = false
-  from unnest(steps, ids) as parent (step, task_id)
-  cross join lateral (
-    select l.workflow_id, l.parent, l.child
-    from taskq.workflow_edges l
-    cross join lateral (
-      select c.task_id, c.status from taskq.workflow_steps c
-      where c.workflow_id = l.workflow_id and c.step = l.child limit 1
-    ) as child
-    where l.workflow_id = _id and l.parent between parent.step and parent.step and l.is_met
-      and (child.status = 'waiting' or child.task_id = any (made))
-  ) as again
-  where parent.task_id = any (made)
-    and e.workflow_id = again.workflow_id and e.parent = again.parent and e.child = again.child;
-  -- Those that return, and those that waited already and now wait for one more.
-  update taskq.workflow_steps s
-  set (parents_left, status) = (
-      select count(*)::integer, case when s.status = 'waiting' or count(*) > 0 then 'waiting' else 'released' end
-      from taskq.workflow_edges e where e.workflow_id = _id and e.child between s.step and s.step and not e.is_met
-    ),
-    started_at = case when s.status = 'waiting' then s.started_at end, attempts = 0, ended_at = null, drop_on = null,
-    cancelled_by = null, result = null, result_note = null
-  where s.workflow_id = _id and (s.status = 'waiting' or s.task_id = any (made));
-  -- By a list: joined with it, a table that the planner believes to be empty would be read first, and the list once for
-  -- each of its rows.
-  update taskq.tasks t set gate = 'p', status = 'blocked', available_at = 'infinity'
-  where t.id = any (array(
-    select o.task_id
-    from unnest(steps, ids) as o (step, task_id)
-    cross join lateral (
-      select l.status from taskq.workflow_steps l where l.workflow_id = _id and l.step = o.step limit 1
-    ) as s
-    where o.task_id = any (made) and s.status = 'waiting'
-  ));
+  perform taskq.wait_again(_id, steps, ids, made);
   -- In one statement: what was asked for is counted when a claim attends to it.
   update taskq.workflows w
   set live_steps = c.live - a.live, waiting_steps = c.waiting - a.waiting, deaths = c.deaths - a.deaths,
-    state = case when w.is_open then 'open' else 'running' end, cancel_requested_at = null, cancel_reason = null,
+    spared_deaths = c.deaths, retried_at = ts, has_told_failing = false,
+    is_open = w.is_open or w.reopens, reopens = false, step_due = w.step_due or is_orchestrated,
+    state = case when w.is_open or w.reopens then 'open' else 'running' end,
+    cancel_requested_at = null, cancel_reason = null,
     failing_at = null, ended_at = null, drop_on = null
   from (
     select count(*) filter (where s.status in ('waiting', 'released')) as live,
@@ -159,8 +149,20 @@ begin
     perform taskq.wake(hint.queue, hint.due);
   end loop;
   perform taskq.wake_any('default', ts);
-  perform taskq.record_action('retry workflow', ts, options, made);
+  perform taskq.record_action(
+    'retry workflow', ts, options, made, _settings => jsonb_build_object('workflow', _id::text)
+  );
 
+  if following is not null then
+    return query select null, following, 'retried', null::jsonb;
+  elsif dead is not null then
+    return query select null, r.id, case r.answer when 'revived' then 'retried' else r.answer end, r.extra
+    from taskq.revive(array[dead], options) as r;
+  elsif is_orchestrated then
+    perform taskq.enqueue_on_step(array[_id], ts);
+    return query select null, w.on_step_task, 'retried', null::jsonb
+    from taskq.workflows w where w.id = _id and not w.step_due;
+  end if;
   return query
   select o.step, o.task_id,
     case

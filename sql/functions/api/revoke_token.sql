@@ -1,5 +1,5 @@
 -- Removes a token for the HTTP server: the next request with it is refused. Returns false if there is none of this
--- name. options: by, a name recorded in taskq.audit beside the role.
+-- name. options: by, a name recorded in taskq.audit beside the role; reason.
 -- Granted to: operator.
 create or replace function taskq.revoke_token(_name text, options jsonb default '{}')
 returns boolean
@@ -7,7 +7,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 begin
-  perform taskq.refuse_unknown_options('revoke_token', options, '{by}');
+  perform taskq.refuse_unknown_options('revoke_token', options, '{by,reason}');
   delete from taskq.tokens t where t.name = _name;
   if not found then
     return false;

@@ -2,11 +2,11 @@
 -- Returns its id, and in extra the ids of the tasks by step: {"steps": {"a": "12"}}.
 --
 -- A step is {step, type, payload, after, on_death} with the options of taskq.enqueue_many. It starts once all steps in
--- `after` have completed: an array of names, or of {step, on_death}. on_death says what happens to it if one of them
--- dies (is dead, cancelled or expired): cancel (default), continue or wait (until that one is revived). open: steps can
--- be added until taskq.close_workflow. More than max_dead deaths (0) enqueue on_failing, once, and with fail_fast
--- cancel what has not ended; on_step follows each end of a step, one at a time, on_end the end of the workflow: each
--- {type, queue, payload}, as on_complete.
+-- `after` have ended: an array of names, or of {step, on_death}. on_death says what happens to it if one of them dies
+-- (is dead, cancelled or expired): cancel (default), continue or wait (until that one is revived). open: steps can be
+-- added until taskq.close_workflow. More than max_dead deaths (0) enqueue on_failing, once until a retry, and with
+-- fail_fast cancel what has not ended. on_step follows the ends of steps, one at a time, and on_end the end of the
+-- workflow, also that after a retry: each is {type, queue, payload}, as on_complete.
 --
 -- Refuses a cycle, a parent that is no step, a step that is given twice, more than 100,000 steps, a key that is held,
 -- and whatever taskq.enqueue_many refuses: then nothing is stored. options: allow_unknown and notify as there;

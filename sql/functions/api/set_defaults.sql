@@ -1,7 +1,6 @@
 -- Sets what applies where a task, its type and its queue have no setting, overriding the configuration of workers.
--- _settings may have max_attempts (2147483647: unlimited), timeout_ms, expires_ms, backoff, retention,
--- errors_retention and dead_retention; null removes a setting. options: by, a name recorded in taskq.audit beside
--- the role.
+-- _settings may have max_attempts (2147483647: unlimited), timeout_ms, expires_ms, backoff, retention, errors_retention
+-- and dead_retention; null removes a setting. options: by, a name recorded in taskq.audit beside the role; reason.
 -- Granted to: operator.
 create or replace function taskq.set_defaults(_settings jsonb, options jsonb default '{}')
 returns void
@@ -11,7 +10,7 @@ as $$
 declare
   before jsonb;
 begin
-  perform taskq.refuse_unknown_options('set_defaults', options, '{by}');
+  perform taskq.refuse_unknown_options('set_defaults', options, '{by,reason}');
   _settings := taskq.checked_options('set_defaults', _settings, taskq.default_options());
   select taskq.replaced_settings(d.operator, _settings) into before from taskq.defaults d for no key update;
   update taskq.defaults d set operator = jsonb_strip_nulls(d.operator || _settings);

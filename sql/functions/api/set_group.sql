@@ -1,7 +1,7 @@
--- Sets how many tasks of a group have a slot at a time, and how many get one in a time, overriding its queue.
--- _settings: {"limit": n, "rate": "100/1m", "burst": n}; null removes a setting, so that the queue's applies again, and
--- the burst goes with the rate. A group needs no task to be set. options: by, a name recorded in taskq.audit
--- beside the role.
+-- Sets how many tasks of a group have a slot at a time, and at what rate they get one, overriding its queue. _settings:
+-- {"limit": n, "rate": "100/1m", "burst": n}; null removes a setting, so that the queue's applies again, and the burst
+-- goes with the rate. A group needs no task to be set. options: by, a name recorded in taskq.audit beside the role;
+-- reason.
 -- Granted to: operator.
 create or replace function taskq.set_group(_queue text, _group text, _settings jsonb, options jsonb default '{}')
 returns void
@@ -13,7 +13,7 @@ declare
   ts timestamptz;
   setting record;
 begin
-  perform taskq.checked_options('set_group', options, '{by}');
+  perform taskq.checked_options('set_group', options, '{by,reason}');
   perform taskq.refuse_name('set_group', 'queue', _queue);
   perform taskq.refuse_name('set_group', 'group', _group);
   perform taskq.refuse_unknown_options('set_group', _settings, '{limit,rate,burst}');
@@ -29,7 +29,7 @@ begin
     select from taskq.groups g
     where g.queue = _queue and g.key = _group and g.rate is not null and not _settings ? 'rate'
   ) then
-    raise exception 'set_group: burst %: expected a rate beside it', _settings -> 'burst'
+    raise exception 'set_group: burst % needs a rate', _settings -> 'burst'
       using errcode = 'invalid_parameter_value';
   end if;
   select taskq.replaced_settings(to_jsonb(g) || jsonb_build_object('limit', g.group_limit), _settings) into before

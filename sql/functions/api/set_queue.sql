@@ -1,8 +1,8 @@
--- Sets what applies to the tasks of a queue where they and their type have no setting, overriding the configuration
--- of workers. _settings may have those of taskq.set_defaults, and group_limit, group_rate, group_burst, group_order,
--- group_on_dead and group_by (of its groups), max_running, rate (text such as 100/1m) and burst, may_enqueue (an
--- array of the queues where its handlers may enqueue), max_losses, record_leases and record_events; null removes a
--- setting, so that the configuration applies again. options: by, a name recorded in taskq.audit beside the role.
+-- Sets what applies to the tasks of a queue where they and their type have no setting, overriding the configuration of
+-- workers. _settings may have those of taskq.set_defaults, and group_limit, group_rate, group_burst, group_order,
+-- group_on_dead and group_by (of its groups), max_running, rate (text such as 100/1m) and burst, may_enqueue (an array
+-- of the queues where its handlers may enqueue), max_losses, record_leases and record_events; null removes a setting,
+-- so that the configuration applies again. options: by, a name recorded in taskq.audit beside the role; reason.
 -- Granted to: operator.
 create or replace function taskq.set_queue(_queue text, _settings jsonb, options jsonb default '{}')
 returns void
@@ -13,7 +13,7 @@ declare
   burst text;
   before jsonb;
 begin
-  perform taskq.refuse_unknown_options('set_queue', options, '{by}');
+  perform taskq.refuse_unknown_options('set_queue', options, '{by,reason}');
   perform taskq.refuse_name('set_queue', 'queue', _queue);
   _settings := taskq.checked_options('set_queue', _settings, taskq.queue_options());
   insert into taskq.queues (name) values (_queue) on conflict (name) do nothing;
@@ -25,7 +25,7 @@ begin
   )
   limit 1;
   if found then
-    raise exception 'set_queue: % %: expected a rate beside it', burst, _settings -> burst
+    raise exception 'set_queue: % % needs a rate', burst, _settings -> burst
       using errcode = 'invalid_parameter_value';
   end if;
   select taskq.replaced_settings(q.operator, _settings) into before

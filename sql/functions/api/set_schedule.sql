@@ -5,7 +5,7 @@
 -- options: tz (UTC), missed (skip, latest, or all:n; latest), overlap (allow, skip or replace; allow), jitter_ms (0),
 -- next_at (its first tick, if the caller has computed it), those of taskq.enqueue for its tasks (without at, source and
 -- notify_done, and without key and on_held unless overlap is allow), allow_unknown (true: whatever the type), if_absent
--- (true: leave a schedule of this name as it is), and by, a name recorded in taskq.audit beside the role.
+-- (true: leave a schedule of this name as it is), by, a name recorded in taskq.audit beside the role, and reason.
 -- Arguments: _name, by which a schedule is known; _expression, 5 or 6 cron fields, @daily and its like, or @every
 -- 90s; _type and _payload, those of its tasks.
 -- Granted to: worker that enqueues, operator.
@@ -19,7 +19,9 @@ as $$
 #variable_conflict use_column
 declare
   before jsonb;
-  own constant text[] := array['tz', 'missed', 'overlap', 'jitter_ms', 'next_at', 'if_absent', 'by', 'allow_unknown'];
+  after jsonb;
+  acting constant text[] := array['by', 'reason'];
+  own constant text[] := array['tz', 'missed', 'overlap', 'jitter_ms', 'next_at', 'if_absent'];
   of_tasks constant text[] := array(
     select o from unnest(taskq.task_options()) as o where o not in ('at', 'source', 'notify_done')
   );
@@ -32,7 +34,7 @@ declare
   first_at timestamptz;
   usual_timeout constant text := current_setting('lock_timeout');
 begin
-  perform taskq.refuse_unknown_options('set_schedule', options, own || of_tasks);
+  perform taskq.refuse_unknown_options('set_schedule', options, own || of_tasks || acting || 'allow_unknown'::text);
   if its_missed = 'all' then
     its_missed := 'all:100';
   end if;
@@ -54,9 +56,8 @@ begin
   end if;
   -- Checked as an enqueue would, so that none of it fails when it fires.
   task := taskq.checked_options(
-    'set_schedule', options - '{tz,missed,overlap,jitter_ms,next_at,if_absent}'::text[],
-    of_tasks || '{by,allow_unknown}'
-  ) - '{by,allow_unknown}'::text[];
+    'set_schedule', options - own, of_tasks || acting || 'allow_unknown'::text
+  ) - acting - 'allow_unknown';
   if task ? 'on_held' and not task ? 'key' then
     perform taskq.refuse_keyless('set_schedule', task ->> 'on_held');
   end if;
@@ -80,7 +81,7 @@ begin
     -- A worker does not wait for long.
     perform set_config('lock_timeout', '1s', true);
   else
-    select jsonb_build_object('expression', s.expression, 'tz', s.tz) into before
+    select taskq.schedule_settings(s) into before
     from taskq.schedules s where s.name = _name for no key update;
   end if;
   ts := clock_timestamp();
@@ -96,14 +97,13 @@ begin
   set expression = excluded.expression, tz = excluded.tz, type = excluded.type, payload = excluded.payload,
     task_options = excluded.task_options, missed = excluded.missed, overlap = excluded.overlap,
     jitter_ms = excluded.jitter_ms, changed_at = excluded.changed_at, changed_by = excluded.changed_by,
-    next_at = case
-      when s.expression = excluded.expression and s.tz = excluded.tz then coalesce(s.next_at, excluded.next_at)
+    next_at = coalesce(
+      case when s.expression = excluded.expression and s.tz = excluded.tz then s.next_at end,
       -- A tick fires once.
-      when s.last_tick >= excluded.next_at then null
-      else excluded.next_at
-    end
+      case when s.last_tick >= excluded.next_at then null else excluded.next_at end
+    )
   where not coalesce((options ->> 'if_absent')::boolean, false)
-  returning xmax = 0, s.next_at into created, next_at;
+  returning xmax = 0, s.next_at, taskq.schedule_settings(s) into created, next_at, after;
   perform set_config('lock_timeout', usual_timeout, true);
   if created is null then
     created := false;
@@ -112,9 +112,7 @@ begin
     return;
   end if;
   perform taskq.record_action(
-    'set schedule', ts, options, _type => _type, _settings => jsonb_build_object(
-      'schedule', _name, 'expression', _expression, 'tz', zone
-    ),
+    'set schedule', ts, options, _type => _type, _settings => jsonb_build_object('schedule', _name) || after,
     _before => before
   );
   perform taskq.notify_workers();

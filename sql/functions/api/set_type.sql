@@ -1,8 +1,8 @@
--- Sets what applies to the tasks of a type without their own settings, overriding its handler and the configuration
--- of workers. _settings may have max_attempts, timeout_ms, expires_ms, backoff, retention, queue, priority, breaker,
+-- Sets what applies to the tasks of a type without their own settings, overriding its handler and the configuration of
+-- workers. _settings may have max_attempts, timeout_ms, expires_ms, backoff, retention, queue, priority, breaker,
 -- keep_log (failed, always or none), on_complete and on_dead; null removes a setting, so that those apply again. An
 -- unknown type becomes known. on_complete and on_dead are set at read committed alone, where what others have set just
--- before is seen, which may close a cycle. options: by, a name recorded in taskq.audit beside the role.
+-- before is seen, which may close a cycle. options: by, a name recorded in taskq.audit beside the role; reason.
 -- Granted to: operator.
 create or replace function taskq.set_type(_type text, _settings jsonb, options jsonb default '{}')
 returns void
@@ -12,7 +12,7 @@ as $$
 declare
   before jsonb;
 begin
-  perform taskq.refuse_unknown_options('set_type', options, '{by}');
+  perform taskq.refuse_unknown_options('set_type', options, '{by,reason}');
   _settings := taskq.checked_options('set_type', _settings, taskq.type_options());
   perform taskq.refuse_own_callback('set_type', _type, _settings);
   perform taskq.refuse_unknown(array_remove(

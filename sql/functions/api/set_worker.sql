@@ -2,8 +2,8 @@
 -- array, or null for every queue). The worker is notified at once, or learns of it with its next heartbeat, and gives
 -- back the tasks claimed ahead from queues that it no longer serves. A lease is only wanted until the worker has
 -- applied it to everything it holds; the one in force, by which others judge whether it is alive, is written by the
--- worker itself (see taskq.heartbeat). options: by, a name recorded in taskq.audit beside the role. Returns false if
--- there is no such worker, or it has ended.
+-- worker itself (see taskq.heartbeat). options: by, a name recorded in taskq.audit beside the role; reason. Returns
+-- false if there is no such worker, or it has ended.
 -- Arguments: _worker, its id; _settings, an object.
 -- Granted to: operator.
 create or replace function taskq.set_worker(_worker integer, _settings jsonb, options jsonb default '{}')
@@ -15,7 +15,7 @@ declare
   fault text;
   before jsonb;
 begin
-  perform taskq.refuse_unknown_options('set_worker', options, '{by}');
+  perform taskq.refuse_unknown_options('set_worker', options, '{by,reason}');
   perform taskq.refuse_unknown_options('set_worker', _settings, '{concurrency,poll_ms,lease_ms,batch,queues}');
   fault := case
     when not taskq.is_whole(_settings -> 'concurrency', 1, 10000) then 'concurrency'

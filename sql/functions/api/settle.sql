@@ -49,7 +49,11 @@ begin
     perform taskq.wait_for_row('settle', _worker, options -> 'wait_for');
     ts := clock_timestamp();
   end if;
-  select count(*), min(coalesce(o.outcome, 'none')) filter (
+  if json_typeof(_outcomes) <> 'array' then
+    raise exception 'settle: outcomes: expected an array of objects, not %', json_typeof(_outcomes)
+      using errcode = 'invalid_parameter_value';
+  end if;
+  select count(*), min(coalesce('"' || o.outcome || '"', 'null')) filter (
       where o.outcome is null or o.outcome not in ('completed', 'failed', 'dead', 'snoozed', 'cancelled')
     ),
     array_agg(o.id) filter (where o.outcome = 'completed'),
@@ -71,11 +75,11 @@ begin
     order by all_of.id, all_of.lease_no, all_of.outcome = 'completed' desc nulls last, all_of.place
   ) as o;
   if unknown is not null then
-    raise exception 'outcome "%": expected completed, failed, dead, snoozed or cancelled', unknown
+    raise exception 'outcome %: expected completed, failed, dead, snoozed or cancelled', unknown
       using errcode = 'invalid_parameter_value';
   end if;
   if have_follow_ups then
-    raise exception 'settle takes no follow-ups: taskq.settle_and_enqueue does'
+    raise exception 'settle does not accept follow-ups: use taskq.settle_and_enqueue'
       using errcode = 'invalid_parameter_value';
   end if;
 
@@ -85,9 +89,9 @@ begin
     noted := taskq.note_again(_worker, ids, lease_nos, agains, ts);
     -- Those it could not lock do not complete without.
     return query
-    select missed.id, missed.lease_no, missed.answer, missed.extra
+    select unheld.id, unheld.lease_no, unheld.answer, unheld.extra
     from unnest(ids, lease_nos, agains) as o (id, lease_no, again)
-    cross join lateral taskq.answer_unheld(_worker, array[o.id], array[o.lease_no], '{}', '{}') as missed
+    cross join lateral taskq.answer_unheld(_worker, array[o.id], array[o.lease_no], '{}', '{}') as unheld
     where o.again is not null and o.id <> all (noted);
     select array_agg(o.id), array_agg(o.lease_no), array_agg(o.ran_ms), array_agg(o.result), array_agg(o.note)
     into ids, lease_nos, ran_ms, results, notes
@@ -96,9 +100,9 @@ begin
   end if;
   if ids is not null then
     return query
-    select o.id, o.lease_no, coalesce(missed.answer, 'recorded'), missed.extra
-    from taskq.complete(_worker, ids, lease_nos, ran_ms, results, notes) as missed
-    right join unnest(ids, lease_nos) as o (id, lease_no) on missed.id = o.id and missed.lease_no = o.lease_no;
+    select o.id, o.lease_no, coalesce(unheld.answer, 'recorded'), unheld.extra
+    from taskq.complete(_worker, ids, lease_nos, ran_ms, results, notes) as unheld
+    right join unnest(ids, lease_nos) as o (id, lease_no) on unheld.id = o.id and unheld.lease_no = o.lease_no;
   end if;
   if coalesce(cardinality(done), 0) < asked then
     return query

@@ -1,17 +1,17 @@
--- Records outcomes like taskq.settle, which refuses follow-ups: tasks that a completed one enqueues with its end. Its
--- entry has them in `enqueue`, an array of {type, payload, …options} as in taskq.enqueue_many; allow_unknown true, of
--- an element, accepts a type that is not known. They are inserted in the transaction that records the completion, and
--- only if it is recorded: not for a repeat (`already`), not by a worker that has lost the lease. One without a
--- traceparent or source gets the traceparent of its task, and `follow-up of <id>`.
+-- Records outcomes like taskq.settle, which refuses follow-ups: tasks that a task enqueues when it completes. Its entry
+-- has them in `enqueue`, an array of {type, payload, …options} as in taskq.enqueue_many; allow_unknown true, of an
+-- element, accepts a type that is not known. They are inserted in the transaction that records the completion, and only
+-- if it is recorded: not for a repeat (`already`), not by a worker that has lost the lease. One without a traceparent
+-- or source gets the traceparent of its task, and `follow-up of <id>`.
 --
 -- A task whose follow-ups are refused (an unknown type, a bad option, a trigger of the application) becomes a dead
 -- letter, `follow_up_refused`; the others are recorded. extra is then that of settle, and has the error. An error that
 -- is no refusal of theirs (a lost connection, a lock, a full disk, a missing function of ours) is raised, and nothing
 -- is recorded.
 --
--- If follow-ups have keys, an entry whose key a producer has in an open transaction answers `busy`: ask again. The call
--- waits for such a key for 20 ms, and then for 1 ms for each entry, so send few of these in one call, and no others
--- with them.
+-- If follow-ups have keys or are steps, an entry answers `busy` if a producer has such a key or such a step in an open
+-- transaction, or closes the workflow in one: ask again. The call waits for that for 20 ms, and then for 1 ms for each
+-- entry, so send few of these in one call, and no others with them.
 -- Arguments: those of taskq.settle.
 -- Granted to: worker that enqueues.
 create or replace function taskq.settle_and_enqueue(_worker integer, _outcomes json, options jsonb default '{}')
@@ -23,6 +23,9 @@ set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare
+  -- What a producer may have in an open transaction: a key, the name of a step, a workflow that it closes.
+  locking constant jsonpath := jsonpath
+    '$[*] ? (exists (@.key) || exists (@.workflow) || exists (@.step) || exists (@.after))';
   others json;
   following json[];
   have_keys boolean;
@@ -35,16 +38,20 @@ begin
     perform taskq.refuse_unknown_options('settle_and_enqueue', options, '{wait_for}');
     perform taskq.wait_for_row('settle_and_enqueue', _worker, options -> 'wait_for');
   end if;
+  if json_typeof(_outcomes) <> 'array' then
+    raise exception 'settle_and_enqueue: outcomes: expected an array of objects, not %', json_typeof(_outcomes)
+      using errcode = 'invalid_parameter_value';
+  end if;
   -- A lease that is named twice counts once: with follow-ups if one of its entries has them.
   select json_agg(o.entry) filter (where not o.follows),
     array_agg(o.entry order by o.place) filter (where o.follows and o.nth = 1),
-    coalesce(bool_or(o.follows and (o.entry ->> 'enqueue')::jsonb @? '$[*].key'), false)
+    coalesce(bool_or(o.follows and (o.entry ->> 'enqueue')::jsonb @? locking), false)
   into others, following, have_keys
   from (
     select e.*, row_number() over (partition by e.lease, e.follows order by e.place) as nth,
       bool_or(e.follows) over (partition by e.lease) as has_follower
     from (
-      select a.entry, a.place, a.entry ->> 'id' || ' ' || (a.entry ->> 'lease_no') as lease,
+      select a.entry, a.place, ((a.entry ->> 'id')::bigint, (a.entry ->> 'lease_no')::integer) as lease,
         coalesce(json_typeof(a.entry -> 'enqueue') <> 'null', false) as follows
       from json_array_elements(_outcomes) with ordinality as a (entry, place)
     ) as e

@@ -14,7 +14,7 @@ as $$
 declare
   operation taskq.operations;
 begin
-  perform taskq.checked_options('stop_operation', options - 'reason', '{by}');
+  perform taskq.checked_options('stop_operation', options, '{by,reason}');
   select * into operation from taskq.operations o where o.id = _id for update;
   if operation.id is null or operation.ended_at is not null then
     return query select 'not_running', jsonb_build_object('state', operation.state);
@@ -25,8 +25,7 @@ begin
     || coalesce(': ' || (options ->> 'reason'), '');
   perform taskq.store_operation(operation);
   perform taskq.record_action(
-    'stop operation', clock_timestamp(), options, _settings => jsonb_build_object('operation', _id::text),
-    _reason => options ->> 'reason'
+    'stop operation', clock_timestamp(), options, _settings => jsonb_build_object('operation', _id::text)
   );
   return query select 'stopped', null::jsonb;
 end

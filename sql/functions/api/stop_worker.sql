@@ -1,8 +1,9 @@
 -- Asks a worker to stop as SIGTERM does: it claims nothing more, lets running tasks finish within its grace period, and
 -- gives the rest back. The worker is notified at once, or learns of it with its next heartbeat. Who is the session's
--- role, with the name _by beside it. Returns false if there is no such worker, or it has ended.
+-- role, with the name _by beside it; _reason is recorded in taskq.audit. Returns false if there is no such worker, or
+-- it has ended.
 -- Granted to: operator.
-create or replace function taskq.stop_worker(_worker integer, _by text default null)
+create or replace function taskq.stop_worker(_worker integer, _by text default null, _reason text default null)
 returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -17,7 +18,7 @@ begin
   if not found then
     return false;
   end if;
-  perform taskq.record_action('stop', ts, jsonb_build_object('by', _by), _worker => _worker);
+  perform taskq.record_action('stop', ts, jsonb_build_object('by', _by), _worker => _worker, _reason => _reason);
   perform taskq.notify_workers(_worker);
   return true;
 end

@@ -1,9 +1,10 @@
 -- Returns the hundred schedules that fire next, as an array of {name, expression, tz, missed, next_at (null: to be
 -- computed), in_ms (milliseconds until then, negative if it has passed), now_ms (the database's time in milliseconds
--- since the epoch)}. Null: no schedule waits. A worker reads them with each heartbeat and idle mark, and calls this
--- once it has fired a hundred. options is empty.
+-- since the epoch; of one to be computed, its last tick if that is later, as after a step of the clock)}. Null: no
+-- schedule waits. A worker reads them with each heartbeat and idle mark, and calls this once it has fired a hundred.
+-- options is empty.
 --
--- One that cannot be fired (no worker knows its zone, a trigger refuses its task) stays the first for ever, and a
+-- One that cannot be fired (no worker knows its zone, a trigger refuses its task) stays the first forever, and a
 -- hundred of these would leave out all others: of those that are a minute late, or not computed yet, it returns any,
 -- and at least fifty of the others.
 -- Granted to: worker.
@@ -23,7 +24,8 @@ begin
   return (
     select jsonb_agg(jsonb_build_object(
       'name', s.name, 'expression', s.expression, 'tz', s.tz, 'missed', s.missed, 'next_at', s.next_at,
-      'in_ms', extract(epoch from s.next_at - ts) * 1000, 'now_ms', extract(epoch from ts) * 1000
+      'in_ms', extract(epoch from s.next_at - ts) * 1000,
+      'now_ms', extract(epoch from case when s.next_at is null then greatest(ts, s.last_tick) else ts end) * 1000
     ) order by s.next_at nulls first, s.name)
     from (
       select * from (

@@ -18,7 +18,7 @@ as $$
         'id', _previous -> 'id', 'keeps_time', _previous -> 'keeps_time',
         'notify_done', _by.notify_done or _previous @> '{"notify_done": true}',
         'available_at', _previous -> 'available_at', 'not_before', _previous -> 'not_before',
-        'expires_at', (_previous ->> 'not_before')::timestamptz + (_by.expires_at - _by.not_before)
+        'expires_at', taskq.shifted(_by.expires_at, _by.not_before, (_previous ->> 'not_before')::timestamptz)
       ))
     end
 $$;

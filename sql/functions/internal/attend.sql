@@ -6,9 +6,13 @@
 -- The slot is the row itself, so nothing can leak. A limit could be exceeded only by two sessions that fill a group at
 -- once: each takes the mutex of the group first, and counts in a later statement, whose snapshot has all that the
 -- session before it committed. Waits for nothing: what others have locked is passed, and its ask stays or is repeated.
--- The asks are a ring: groups have their turns in the order in which they asked, whatever waits in each. One whose
--- mutex another session has takes none: the claim of a thousand groups may stay open for long, and a claim of one task
--- would find nothing but these.
+-- Groups take turns in the order in which they asked, however many tasks wait in each. One whose mutex another session
+-- has takes no turn: otherwise a claim of one task could meet only groups locked by a long claim of a thousand.
+--
+-- attend: reads the asks, and takes the mutexes of their groups
+--   attend_asks: all of these groups together; where that fails, each alone
+--     attend_groups: deletes the asks, and wakes the tasks whose time has come
+--       fill_groups: gives out the slots
 --
 -- _queues, _types, _cursor and _look_back_to are those of taskq.claim; _open are the queues that are not paused.
 -- Returns the tasks that got slots (given), those that the database refuses to write (refused) and, by queue, the place

@@ -5,8 +5,8 @@
 -- one that was filled by single enqueues would have a turn for each, and where groups have no limit the asks would grow
 -- by one with each task that ends [1,000 groups, 16,000 tasks: 18,000 asks; 2,000 so].
 --
--- Nothing of a group fails the claim: if the database refuses to write a task (a trigger of the application), each
--- group is attended to alone, as it is from the start with _one_by_one. One that fails even so asks again in 5 s.
+-- No error in a group makes the claim fail: if the database refuses to write a task (a trigger of the application),
+-- each group is attended to alone, as it is from the start with _one_by_one. One that fails even so asks again in 5 s.
 create or replace function taskq.attend_asks(
   _asks taskq.asks[], _mutexes integer[], _queues text[], _types text[], _cursor bigint[], _most integer,
   _ts timestamptz, _one_by_one boolean, out given bigint[], out refused jsonb

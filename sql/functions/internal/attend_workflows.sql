@@ -8,8 +8,9 @@
 -- committed, so each end is counted once. Whoever adds or ends a step locks no workflow. Waits for nothing: what others
 -- have locked is passed, and asked for again.
 --
--- Nothing of a workflow fails the claim: if the database refuses to write something (a trigger of the application),
--- each workflow is attended to alone, then each of its steps. A workflow that fails even so asks again in 5 s.
+-- No error in a workflow makes the claim fail: if the database refuses to write something (a trigger of the
+-- application), each workflow is attended to alone, then each of its steps. A workflow that fails even so asks again in
+-- 5 s.
 create or replace function taskq.attend_workflows(
   _from timestamptz, _ts timestamptz, out left_at timestamptz, out released bigint[]
 )
@@ -56,7 +57,7 @@ begin
     into taken, found_ids, left_at, is_full, last_due
     from of_workflow o;
     exit when cardinality(taken) > 0 or not is_full;
-    -- Others have all of these: those behind them have their turn.
+    -- All are locked by other claims; look at the next page.
     passed := passed || found_ids;
   end loop;
   if is_full then
@@ -111,7 +112,7 @@ begin
       if taskq.is_server_fault(sqlstate) then
         raise;
       end if;
-      -- No claim says so, so the server's log does.
+      -- No claim reports this, so write it to the server's log.
       raise warning 'taskq does not advance workflow %: % (%)', one, sqlerrm, sqlstate;
       update taskq.workflow_asks a set due_at = _ts + interval '5 s'
       where a.ctid = any (array(

@@ -1,7 +1,7 @@
 -- Returns the wait in milliseconds after the n-th failure under a stored back-off policy: fixed = base, linear = base *
 -- n, quadratic = base * n^2, exponential = base * factor^(n - 1); then at most max_ms, then spread by the jitter (0.2:
--- up to 20 % earlier or later), never beyond max_ms. backoffDelayMs in TypeScript computes the same. Null: the policy
--- cannot be evaluated, because it is no object or has text where a number belongs.
+-- up to 20 % earlier or later), never beyond max_ms. test/domain/backoff-delay-ms.ts computes the same. Null: the
+-- policy cannot be evaluated, because it is no object or has text where a number belongs.
 --
 -- Never raises an error, whatever is stored: a row may have been inserted by hand, and a settle covers many tasks. So
 -- numbers are bounded before they are used, and so is the exponent, so that no product leaves the range of a double

@@ -5,7 +5,7 @@ language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
-  value constant text := _value::text;
+  value constant text := coalesce(_value::text, 'null');
   duration constant text := 'milliseconds, a whole number from 1 to 3155760000000 (100 years)';
   expected constant text := case
     when _option in ('queue', 'type', 'name', 'group', 'step') then 'text of 1 to 200 bytes'
@@ -20,6 +20,10 @@ declare
     when _option = 'lease_ms' then 'milliseconds, a whole number from 100 to 86400000 (a day)'
     when _option = 'poll_ms' then 'milliseconds, a whole number from 10 to 86400000 (a day)'
     when _option in ('max_attempts', 'max_losses') then 'a whole number from 1 to 2147483647 (unlimited)'
+    when _option in ('host', 'unique_part') then 'text'
+    when _option = 'pid' then 'the id of a process, a whole number'
+    when _option = 'types' then 'an object of types with their settings such as {"report": {}}'
+    when _option in ('defaults', 'queue_settings') then 'an object'
     when _option = 'concurrency' then 'a whole number from 1 to 10000'
     when _option = 'batch' then 'auto, or a whole number from 1 to 10000'
     when _option in ('group_limit', 'limit', 'max_running') then 'a whole number from 1 to 2147483647'
@@ -45,9 +49,10 @@ declare
     when _option = 'canary' then 'a whole number from 1 to 1000'
     when _option = 'stop_at' then 'a percentage, a number from 0 to 100'
     when _option = 'expect' then 'a whole number from 0 on'
-    when _option = 'reason' then 'text'
+    when _option = 'reason' then 'text of at most 1000 characters'
     when _option = 'tags' then 'an object whose values are text'
     when _option in ('notify_done', 'notify', 'by_hand', 'record_leases', 'record_events') then 'true or false'
+    when _option = 'into_stopping' then 'an array of ids of workflows'
     when _option = 'dry_run' then 'true or false'
     when _option = 'allow_unknown' then 'true, or an array of types'
     when _option = 'may_enqueue' then 'an array of at most 1000 names of queues'

@@ -1,8 +1,9 @@
 -- Chooses the rows of a claim without `skip locked`, for taskq.claim_optimistic: reads which rows are due without a
 -- lock, and then tries to lock those in the order of their ids. Claims that want the same rows wait for each other, at
 -- most for the length of a claim, and those that come second find the rows taken. If a row stays locked (by an
--- application that changes it, say), each is tried alone, without waiting, and such rows are passed. Where all are
--- taken, it looks again, a few times.
+-- application that changes it, say), each is tried alone, without waiting, and such rows are passed. Where none is
+-- left, it looks again at twice as many, up to a thousand at once: at least a thousand rows that others keep locked are
+-- passed.
 --
 -- Takes the levels and returns the rows in the order of the claim, as the statement in taskq.claim does, with what that
 -- one learns about them. full_at: it read as many rows as fit, and the last one was of that level, which may have more.
@@ -26,10 +27,17 @@ declare
   seen_places bigint[];
   passed bigint[] := array[]::bigint[];
   locked_at tid[];
-  one bigint;
+  most constant integer := _most + _spare;
+  -- How many rows it looks at.
+  reach integer := most;
+  -- Until a row stays locked.
+  waits boolean := true;
+  -- How many of each level it has locked one by one.
+  got integer[];
+  of_level bigint;
   row_at tid;
 begin
-  for turn in 1 .. 5 loop
+  for turn in 1 .. 10 loop
     select array_agg(due.id), array_agg(due.place) into seen, seen_places
     from (
       select level.id, level_of.place
@@ -44,40 +52,52 @@ begin
           and taskq.may_start(t.expires_at, t.started_at, _ts)
         order by t.available_at, t.id + 0
         limit case _rooms[level_of.place] when 0 then 0
-          else coalesce(_rooms[level_of.place], _most) + _spare end
+          else coalesce(_rooms[level_of.place], _most) + _spare + reach - most end
       ) as level
-      limit _most + _spare
+      limit reach
     ) as due;
-    full_at := case when cardinality(seen) >= _most + _spare then seen_places[cardinality(seen)] end;
+    full_at := case when cardinality(seen) >= reach then seen_places[cardinality(seen)] end;
     exit when seen is null;
+    locked_at := null;
     begin
       -- Waits, in this order, only for those that take rows just now: whoever waits for us holds none we want.
       select array_agg(l.row_at) into locked_at
       from (
         select t.ctid as row_at
         from taskq.tasks t
-        where t.id = any (seen) and t.lease_owner is null and (t.available_at <= _ts) is true
+        where waits and t.id = any (seen) and t.lease_owner is null and (t.available_at <= _ts) is true
         order by t.id
         for no key update
       ) as l;
     exception when lock_not_available then
-      locked_at := null;
-      foreach one in array seen loop
-        begin
-          select t.ctid into row_at
-          from taskq.tasks t
-          where t.id = one and t.lease_owner is null and (t.available_at <= _ts) is true
-          for no key update nowait;
-          if found then
-            locked_at := locked_at || row_at;
-          end if;
-        exception when lock_not_available then
-          null;
-        end;
-      end loop;
+      waits := false;
     end;
     exit when locked_at is not null;
     passed := passed || seen;
+    continue when waits;
+    got := array_fill(0, array[cardinality(_queues)]);
+    for nth in 1 .. cardinality(seen) loop
+      of_level := seen_places[nth];
+      continue when got[of_level] >= coalesce(_rooms[of_level], _most) + _spare;
+      begin
+        select t.ctid into row_at
+        from taskq.tasks t
+        where t.id = seen[nth] and t.lease_owner is null and (t.available_at <= _ts) is true
+        for no key update nowait;
+        if found then
+          locked_at := locked_at || row_at;
+          got[of_level] := got[of_level] + 1;
+        end if;
+      exception when lock_not_available then
+        null;
+      end;
+      if cardinality(locked_at) >= most then
+        full_at := of_level;
+        exit;
+      end if;
+    end loop;
+    exit when locked_at is not null;
+    reach := greatest(most, least(reach * 2, 1000));
   end loop;
   -- In a statement of its own, which sees the locked versions.
   select array_agg(t.ctid order by s.nth), array_agg(s.place order by s.nth), max(t.lost_ahead),

@@ -1,6 +1,7 @@
 -- Sets the state of these workflows, whose rows the caller has locked, by their counters, and enqueues the tasks that
 -- follow the end of a step or of a workflow. While an ask is left, no workflow becomes stuck or ends; one that has
--- ended runs again only with a step that does. At its end, a workflow that was to be cancelled is cancelled; otherwise
+-- ended runs again only with a step that does. An open one is stuck if nothing can go on in it because its on_step task
+-- has ended without completing. At its end, a workflow that was to be cancelled is cancelled; otherwise
 -- it is completed if each of its last steps (those without children) has completed, and failed if not. One that was
 -- cancelled stays so, even if a transaction that was adding a step then commits later: that step is cancelled too, and
 -- the end is not followed again.
@@ -24,7 +25,12 @@ declare
 begin
   with judged as materialized (
     select w.id, w.state as was, w.ended_at, case
-      when w.is_open then 'open'
+      when w.is_open then case
+        when w.live_steps <= w.waiting_steps and w.on_step_task is not null and taskq.has_no_on_step(w) then 'stuck'
+        else 'open'
+      end
+      -- A step that a transaction was adding then is cancelled, and the end is not followed again.
+      when w.failing_at is not null and w.fail_fast and w.ended_at is not null then w.state
       when w.cancel_requested_at is not null and w.ended_at is not null then 'cancelled'
       when w.live_steps > w.waiting_steps or (w.live_steps > 0 or w.ended_at is null) and (
         select true from taskq.workflow_asks a where a.workflow_id = w.id limit 1
@@ -77,13 +83,11 @@ begin
 
   due := array(
     select w.id from taskq.workflows w
-    where w.id = any (_ids) and w.step_due and w.state <> 'cancelled' and taskq.is_callback(w.on_step)
+    where w.id = any (_ids) and w.step_due and w.cancel_requested_at is null and taskq.is_callback(w.on_step)
+      -- One that fails fast would cancel the steps that it adds, whose ends would be followed again: one, at the last.
+      and (w.failing_at is null or not w.fail_fast or w.live_steps = 0 and not w.has_told_failing)
       -- One at a time. By what is committed: a claim waits for no key of one that is ending, whose end asks again.
-      and (
-        select true from taskq.tasks t
-        where t.unique_key = 'workflow:' || w.id and coalesce(t.workflow_id, 0) = w.id
-        limit 1
-      ) is null
+      and taskq.live_on_step(w.id) is null
   );
   if due <> '{}' then
     perform taskq.enqueue_on_step(due, _ts);

@@ -29,12 +29,14 @@ as $$
   from (
     select t.queue, t.type, t.status, count(*) as tasks,
       count(*) filter (where t.lease_owner is null and t.available_at <= _ts) as due,
-      min(t.available_at) filter (where t.lease_owner is null and t.available_at <= _ts) as oldest,
+      min(greatest(t.available_at, timestamptz '1970-01-01 00:00Z'))
+        filter (where t.lease_owner is null and t.available_at <= _ts) as oldest,
       count(*) filter (where t.lease_owner is null and t.attempts > 0) as retrying,
       null::bigint as ran, null::numeric as ran_ms, null::timestamptz as began_at,
-      -- The settings are read once, before the scan: a join would cost every task something.
+      -- The settings are read once, before the scan: a join would cost every task something. Times are compared as
+      -- numbers: a row inserted by hand may have any, and a timeout that is no interval.
       count(*) filter (
-        where t.status = 'running' and t.started_at < _ts - interval '1 millisecond' * coalesce(
+        where t.status = 'running' and (date_part('epoch', _ts) - date_part('epoch', t.started_at)) * 1000 > coalesce(
           t.timeout_ms,
           ((select jsonb_object_agg(y.name, y.timeout_ms) from taskq.task_types y) ->> t.type)::bigint,
           ((select jsonb_object_agg(q.name, q.timeout_ms) from taskq.queues q) ->> t.queue)::bigint,
@@ -44,7 +46,7 @@ as $$
     from taskq.tasks t
     group by t.queue, t.type, t.status
     union all
-    -- Those that wait for a slot of their group are due as far as slots are free.
+    -- Those that wait for a slot of their group are due as far as slots are free and its rate allows them.
     select w.queue, w.type, 'blocked', 0, count(*), min(w.not_before), null, null, null, null, null
     from (
       select t.queue, t.group_key, count(*) filter (where t.gate in ('h', 's')) as held,
@@ -54,11 +56,12 @@ as $$
       group by t.queue, t.group_key
     ) as g
     cross join lateral taskq.group_slots(g.queue, g.group_key, _ts) as s (most)
+    left join lateral taskq.group_rate_left(g.queue, g.group_key, s.rate, s.burst, _ts) as r on true
     cross join lateral (
       select t.queue, t.type, t.not_before from taskq.tasks t
       where t.queue || '' = g.queue and t.group_key = g.group_key and t.gate = 'w'
       order by t.priority, t.id
-      limit greatest(least(s.most - g.held, g.waiting), 0)
+      limit greatest(least(s.most - g.held, g.waiting, r.slots), 0)
     ) as w
     where g.waiting > 0
     group by w.queue, w.type
@@ -68,7 +71,8 @@ as $$
     group by d.queue, d.type
     union all
     select f.queue, f.type, f.status, count(*), null, null, null,
-      count(f.started_at), sum(extract(epoch from f.finished_at - f.started_at) * 1000),
+      count(f.started_at),
+      sum(least(date_part('epoch', f.finished_at) - date_part('epoch', f.started_at), 31536000)::numeric * 1000),
       min(coalesce(f.started_at, f.finished_at)), null
     from taskq.finished_tasks f
     where f.finished_at >= _since and (f.kept_in >= (_since at time zone 'UTC')::date or f.kept_in = '-infinity')

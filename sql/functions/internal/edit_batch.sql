@@ -17,7 +17,7 @@ declare
   -- Of those that stay as they are: their answers, and what these have in extra.
   obstacles jsonb;
   edited bigint[];
-  before jsonb;
+  before record;
 begin
   -- Do not lock a held row: its heartbeat and its settle would have to be repeated.
   if _waits then
@@ -53,18 +53,29 @@ begin
   edited := array(select w.id from unnest(waiting) as w (id) where not obstacles ? w.id::text);
 
   if cardinality(edited) > 0 then
-    select jsonb_object_agg(t.id, (
-      select jsonb_object_agg(was.name, was.value)
-      from jsonb_each(jsonb_build_object(
-        'payload', t.payload, 'priority', t.priority, 'queue', t.queue,
-        'at', case when t.gate in ('w', 'd', 'p') then t.not_before else t.available_at end
-      )) as was (name, value)
-      where _changes ? was.name
-    ))
-    into before
-    from taskq.tasks t where t.id = any (edited);
+    -- A row of the audit has at most some 4 MB of payloads, so that a list of them can be read.
+    for before in
+      select array_agg(w.id order by w.id) as ids, jsonb_object_agg(w.id, w.was) as was
+      from (
+        select t.id, (
+          select jsonb_object_agg(was.name, was.value)
+          from jsonb_each(jsonb_build_object(
+            'payload', t.payload, 'priority', t.priority, 'queue', t.queue,
+            'at', case when t.gate in ('w', 'd', 'p') then t.not_before else t.available_at end
+          )) as was (name, value)
+          where _changes ? was.name
+        ) as was,
+        case when _changes ? 'payload' then
+          sum(coalesce(t.payload_bytes, octet_length(t.payload::text))) over (order by t.id) / 4194304 else 0
+        end as nth
+        from taskq.tasks t where t.id = any (edited)
+      ) as w
+      group by w.nth
+      order by w.nth
+    loop
+      perform taskq.record_action('edit', ts, options, before.ids, _settings => _changes, _before => before.was);
+    end loop;
     perform taskq.write_edits(edited, _changes, due, ts);
-    perform taskq.record_action('edit', ts, options, edited, _settings => _changes, _before => before);
     -- Deferred triggers refuse here, not at the commit.
     set constraints all immediate;
   end if;

@@ -24,7 +24,10 @@ begin
       ) as i
       where w.id = one;
       update taskq.tasks t set workflow_id = one where t.id = any (made.ids);
-      update taskq.workflows w set step_due = false where w.id = one;
+      update taskq.workflows w
+      set step_due = false, on_step_task = made.ids[1],
+        has_told_failing = w.failing_at is not null and w.fail_fast and w.live_steps = 0
+      where w.id = one;
       set constraints all immediate;
       perform taskq.wake(q.key, (q.value #>> '{}')::timestamptz) from jsonb_each(made.wakes) as q;
     exception when others then

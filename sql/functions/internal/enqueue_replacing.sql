@@ -85,7 +85,7 @@ begin
       join input timed on timed.place = f.time_from
       cross join lateral jsonb_populate_record(content.task, jsonb_build_object(
         'due', (timed.task).due, 'notify_done', f.notify_done,
-        'expires_at', (timed.task).due + ((content.task).expires_at - (content.task).due)
+        'expires_at', taskq.shifted((content.task).expires_at, (content.task).due, (timed.task).due)
       )) as made
       -- Leave out those whose key is held by a task that has ended. `limit` makes each a probe for a key.
       where made.key is null

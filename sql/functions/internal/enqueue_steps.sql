@@ -1,6 +1,6 @@
 -- Runs taskq.enqueue_many for tasks of which some are steps of workflows, with their options checked. _new is the
 -- workflow that the caller has just made for all of them, and has counted them in; null: each names an existing one,
--- which has to be open.
+-- which has to be open; the option into_stopping has the ids of taskq.join_workflows that may be stopping.
 --
 -- Locks no parent, so no producer delays its end: the edges are inserted unmet, with an ask that names the parents, and
 -- a claim counts those that have ended by then. A workflow's row is locked `for key share`, as by its foreign key,
@@ -33,6 +33,8 @@ declare
   steps jsonb;
   ids bigint[];
   news boolean[];
+  -- Workflows whose steps are being cancelled: new ones wait, also without parents, so that none starts before that.
+  stopping bigint[] := array[]::bigint[];
 begin
   select array_agg(s.workflow_id order by s.place), array_agg(s.step order by s.place) into flows, names
   from (
@@ -78,7 +80,10 @@ begin
       using errcode = 'invalid_parameter_value';
   end if;
   if _new is null then
-    perform taskq.join_workflows(_of, array(select distinct f.id from unnest(flows) as f (id) where f.id is not null));
+    stopping := taskq.join_workflows(
+      _of, array(select distinct f.id from unnest(flows) as f (id) where f.id is not null),
+      array(select o.id::bigint from jsonb_array_elements_text(options -> 'into_stopping') as o (id))
+    );
   end if;
 
   if cardinality(names) > 1 then
@@ -96,14 +101,15 @@ begin
 
   select jsonb_agg(
     case when s.workflow_id is not null then jsonb_strip_nulls(jsonb_build_object(
-      'workflow', s.workflow_id, 'step', s.step, 'waits', case when w.child is not null then true end
+      'workflow', s.workflow_id, 'step', s.step, 'waits',
+      case when w.child is not null or s.workflow_id = any (stopping) then true end
     )) end
     order by s.place
   )
   into steps
   from unnest(flows, names) with ordinality as s (workflow_id, step, place)
   left join (select distinct c.child from unnest(children) as c (child)) as w on w.child = s.place;
-  options := options - taskq.step_options() || jsonb_build_object('steps', steps);
+  options := options - (taskq.step_options() || 'into_stopping'::text) || jsonb_build_object('steps', steps);
   if cardinality(flows) = 1 then
     select i.* into ids, news from taskq.insert_steps(_tasks, options, nulls, settings, _ts) as i;
   else
@@ -141,13 +147,19 @@ begin
 
   if _new is null then
     insert into taskq.workflow_asks (due_at, workflow_id, added, live, waiting, steps)
-    select _ts, made.workflow_id, count(*), count(*), count(w.child), coalesce((
-      select array_agg(distinct e.parent)
-      from unnest(children, parent_names, parents) as e (child, parent, place)
-      join unnest(flows, news) with ordinality as c (workflow_id, is_new, place) on c.place = e.child
-      where e.place is null and c.workflow_id = made.workflow_id and c.is_new
-    ), '{}')
-    from unnest(flows, news) with ordinality as made (workflow_id, is_new, place)
+    select _ts, made.workflow_id, count(*), count(*),
+      count(*) filter (where w.child is not null or made.workflow_id = any (stopping)),
+      coalesce((
+        select array_agg(distinct e.parent)
+        from unnest(children, parent_names, parents) as e (child, parent, place)
+        join unnest(flows, news) with ordinality as c (workflow_id, is_new, place) on c.place = e.child
+        where e.place is null and c.workflow_id = made.workflow_id and c.is_new
+      ), '{}')
+        -- If it is retried before a claim has cancelled them, that claim releases them.
+        || coalesce(array_agg(coalesce(made.step, made.id::text)) filter (
+          where w.child is null and made.workflow_id = any (stopping)
+        ), '{}')
+    from unnest(flows, names, ids, news) with ordinality as made (workflow_id, step, id, is_new, place)
     left join (select distinct c.child from unnest(children) as c (child)) as w on w.child = made.place
     where made.is_new and made.workflow_id is not null
     group by made.workflow_id;

@@ -1,7 +1,7 @@
 -- Returns where a held task is: `running`, since when and on which worker, or `claimed` ahead by one, where it waits
 -- for a slot; `timed_out`, if its attempt has exceeded its timeout and its handler has not ended; `worker_silent`, if
--- the last heartbeat of that worker is older than its lease: others take the task over; and `cancel_requested`. For the
--- columns see taskq.explain.
+-- the last heartbeat of that worker is older than its lease: others, if some are alive (`others`), take the task over;
+-- and `cancel_requested`. For the columns see taskq.explain.
 create or replace function taskq.explain_held(_task taskq.tasks, _ts timestamptz)
 returns table (cause text, until timestamptz, about jsonb)
 language sql stable security definer
@@ -20,7 +20,13 @@ as $$
     from taskq.all_tasks a
     where a.id = _task.id and a.times_out_at < _ts
     union all
-    select 'worker_silent', null, jsonb_build_object('since', w.heartbeat_at, 'worker', w.id, 'name', w.name)
+    select 'worker_silent', null, jsonb_build_object(
+        'since', w.heartbeat_at, 'worker', w.id, 'name', w.name, 'others', exists (
+          select from taskq.workers o
+          where o.stopped_at is null and o.session_role is null
+            and o.heartbeat_at >= _ts - make_interval(secs => o.lease_ms / 1000.0)
+        )
+      )
     where w.heartbeat_at < _ts - make_interval(secs => w.lease_ms / 1000.0)
     union all
     select 'cancel_requested', null, jsonb_build_object('at', _task.cancel_requested_at, 'reason', _task.cancel_reason)

@@ -23,9 +23,6 @@ as $$
   from (select case when _task.gate in ('d', 'p') then _task.not_before else _task.available_at end as at) as due
   where (_task.status = 'pending' or _task.gate in ('d', 'p')) and due.at > _ts
   union all
-  select 'expired', 'infinity', jsonb_build_object('at', _task.expires_at)
-  where not taskq.may_start(_task.expires_at, _task.started_at, _ts)
-  union all
   select 'suspect', null, jsonb_build_object('losses', _task.losses, 'alone', coalesce(_task.lost_ahead, 0) >= 3)
   where _task.losses > 0
 $$;

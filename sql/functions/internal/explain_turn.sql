@@ -32,7 +32,10 @@ as $$
     limit 1000
   ),
   counted as (
-    select count(*) as looked, count(*) filter (where exists (select from able w where a.type = any (w.types))) as tasks
+    select count(*) as looked, count(*) filter (
+      where exists (select from able w where a.type = any (w.types))
+        and not exists (select from taskq.standing_breakers() as b where b.type = a.type)
+    ) as tasks
     from ahead a
   )
   select 'slots_busy', null::timestamptz, jsonb_build_object('workers', count(*), 'slots', sum(w.concurrency))

@@ -103,8 +103,8 @@ begin
   ) as s;
 
   if true = any (swaps) then
-    -- Only what no worker has claimed; a claim that has seen one of these finds it blocked, or has locked it. What
-    -- cannot start now comes first: it would stay, and its group would ask again without an end.
+    -- Only what no worker has claimed; a concurrent claim either finds it blocked or holds its lock. What cannot start
+    -- now comes first: it would stay, and its group would ask again without an end.
     taken := array(
       select l.id
       from unnest(_group_queues, _group_keys, limits, swaps, ordered) as g (queue, key, most, swaps, ordered)
@@ -208,7 +208,7 @@ begin
     from written w group by 1, 2
   ) as c on c.queue = g.queue and c.group_key = g.key;
 
-  -- In an order, none that got its slot later, or with it, starts before one that comes first.
+  -- In strict order, no task with a slot may become due before one ahead of it.
   if true = any (ordered)
     and exists (select from unnest(limits, ordered) as g (most, ordered) where g.ordered and g.most > 1) then
     update taskq.tasks t set available_at = p.available_at
@@ -261,7 +261,7 @@ begin
     );
   end if;
 
-  -- What this claim will not take is for others.
+  -- Wake other workers for the tasks this claim will not take.
   if any_foreign or cardinality(chosen) > _most then
     perform taskq.wake(h.queue, h.due)
     from (

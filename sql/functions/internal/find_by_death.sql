@@ -15,6 +15,7 @@ set plan_cache_mode = force_custom_plan
 as $$
 declare
   its_fingerprint text := _filter ->> 'fingerprint';
+  patterns text[] := taskq.patterns_of(_filter);
   its_priority smallint := (_filter ->> 'priority')::smallint;
   since timestamptz := (_filter ->> 'since')::timestamptz;
   before timestamptz := (_filter ->> 'before')::timestamptz;
@@ -31,7 +32,8 @@ begin
   end if;
   with page as (
     select d.id, d.died_at, taskq.fits_filter(
-      _filter => _filter, _statuses => null, _priority => its_priority, _since => null, _before => null,
+      _filter => _filter, _statuses => null, _patterns => patterns, _priority => its_priority, _since => null,
+      _before => null,
       _status => 'dead', _type => d.type, _queue => d.queue, _its_priority => d.priority,
       _key => d.unique_key, _group => d.group_key, _workflow => d.workflow_id, _payload => d.payload,
       _tags => d.tags, _reason => d.reason, _by_hand => d.by_hand,

@@ -14,6 +14,7 @@ as $$
 declare
   statuses text[] := case when _filter ? 'status'
     then array(select jsonb_array_elements_text(_filter -> 'status')) end;
+  patterns text[] := taskq.patterns_of(_filter);
   its_priority smallint := (_filter ->> 'priority')::smallint;
   since timestamptz := (_filter ->> 'since')::timestamptz;
   before timestamptz := (_filter ->> 'before')::timestamptz;
@@ -24,7 +25,8 @@ begin
     from (
       (
         select t.id, taskq.fits_filter(
-          _filter => _filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
+          _filter => _filter, _statuses => statuses, _patterns => patterns, _priority => its_priority, _since => since,
+          _before => before,
           _status => t.status::text, _type => t.type, _queue => t.queue, _its_priority => t.priority,
           _key => t.unique_key, _group => t.group_key, _workflow => t.workflow_id, _payload => t.payload,
           _tags => t.tags, _reason => t.cancel_reason,
@@ -39,7 +41,8 @@ begin
       union all
       (
         select f.id, taskq.fits_filter(
-          _filter => _filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
+          _filter => _filter, _statuses => statuses, _patterns => patterns, _priority => its_priority, _since => since,
+          _before => before,
           _status => f.status::text, _type => f.type, _queue => f.queue, _its_priority => f.priority,
           _key => f.unique_key, _group => f.group_key, _workflow => f.workflow_id, _payload => f.payload,
           _tags => f.tags, _reason => f.cancel_reason,
@@ -54,7 +57,8 @@ begin
       union all
       (
         select d.id, taskq.fits_filter(
-          _filter => _filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
+          _filter => _filter, _statuses => statuses, _patterns => patterns, _priority => its_priority, _since => since,
+          _before => before,
           _status => 'dead', _type => d.type, _queue => d.queue, _its_priority => d.priority,
           _key => d.unique_key, _group => d.group_key, _workflow => d.workflow_id, _payload => d.payload,
           _tags => d.tags, _reason => d.reason, _by_hand => d.by_hand,

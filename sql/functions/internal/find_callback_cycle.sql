@@ -57,7 +57,7 @@ begin
         exit when at_type = start;
       end loop;
       type := start;
-      fault := format('on_complete and on_dead of types: %s would follow each other for ever', path);
+      fault := format('on_complete and on_dead of types: %s would follow each other forever', path);
       return;
     end if;
   end loop;

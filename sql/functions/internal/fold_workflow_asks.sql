@@ -1,5 +1,6 @@
 -- Adds what asks say to the counters of these workflows (parallel arrays). A workflow with more deaths than it allows
--- begins to fail, once: its on_failing task is enqueued. One that was cancelled does not: the cancel ends its steps.
+-- begins to fail, once, if that means anything to it: it fails fast, or its on_failing task is enqueued. One that was
+-- cancelled does not: the cancel ends its steps.
 create or replace function taskq.fold_workflow_asks(
   _ids bigint[], _added integer[], _live integer[], _waiting integer[], _deaths integer[], _have_ended boolean[],
   _ts timestamptz
@@ -25,7 +26,7 @@ begin
     and (a.added <> 0 or a.live <> 0 or a.waiting <> 0 or a.deaths <> 0 or a.has_ended);
   failing := array(
     select w.id from taskq.workflows w
-    where w.id = any (_ids) and w.failing_at is null and w.deaths > coalesce(w.max_dead, 0)
+    where w.id = any (_ids) and w.failing_at is null and w.deaths - w.spared_deaths > coalesce(w.max_dead, 0)
       and (w.fail_fast or w.on_failing is not null) and w.cancel_requested_at is null
   );
   if cardinality(failing) = 0 then

@@ -20,7 +20,7 @@ begin
     update taskq.tasks t
     set gate = 'd', status = 'blocked', available_at = 'infinity', not_before = t.available_at,
       -- What a rerun computes from the two stays as it was; a task that has started does not expire.
-      expires_at = t.expires_at + (t.available_at - t.not_before)
+      expires_at = taskq.shifted(t.expires_at, t.not_before, t.available_at)
     where t.id = any (_ids) and t.gate = 'h'
       and (select q.group_order from taskq.queues q where q.name = t.queue) = 'relaxed'
     returning t.id, t.queue, t.group_key

@@ -11,8 +11,8 @@ as $$
     when o.paused_at is not null then 0
     when q.group_on_dead is not distinct from 'hold' and (
       select true from taskq.dead_tasks d
-    where d.queue || '' = _queue and d.group_key = _key and not d.superseded
-    limit 1
+      where d.queue || '' = _queue and d.group_key = _key and not d.superseded
+      limit 1
     ) then 0
     when (
       select true from taskq.tasks t

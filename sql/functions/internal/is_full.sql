@@ -1,4 +1,4 @@
--- Returns whether as many of these tasks as a queue may run are held still.
+-- Returns whether as many of these tasks as a queue may run are still held.
 create or replace function taskq.is_full(_queue text, _held bigint[], _max_running integer)
 returns boolean
 language plpgsql stable security definer

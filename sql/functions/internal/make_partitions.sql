@@ -4,11 +4,15 @@
 --
 -- `create table (like …)` and `attach`, never `create … partition of`: that one waits for every reader of the table,
 -- and every settle waits behind it. The locks taken here on a table in use conflict with no reader and no settle.
+--
+-- In the tablespace of the database: default_tablespace of the caller is for tables of its own, and the owner of the
+-- schema may have no right there.
 create or replace function taskq.make_partitions()
 returns table (partition text, trouble text)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set lock_timeout = '50ms'
+set default_tablespace = ''
 as $$
 #variable_conflict use_column
 declare

@@ -52,7 +52,8 @@ begin
   ) as due
   cross join lateral jsonb_populate_record(l::taskq.tasks, jsonb_build_object(
     'id', nextval('taskq.tasks_id_seq'), 'available_at', due.at, 'not_before', due.at, 'created_at', _ts,
-    'expires_at', due.at + (l.expires_at - l.not_before), 'created_by', producer, 'source', 'again of ' || l.id,
+    'expires_at', taskq.shifted(l.expires_at, l.not_before, due.at),
+    'created_by', producer, 'source', 'again of ' || l.id,
     'status', 'pending', 'lease_no', 0, 'lease_owner', null, 'lease_expires_at', null, 'started_at', null,
     'attempts', 0, 'losses', 0, 'releases', 0, 'lost_ahead', null, 'notify_done', false,
     'cancel_requested_at', null, 'cancel_reason', null, 'step', null,

@@ -20,10 +20,10 @@ declare
 begin
   insert into taskq.workflow_steps (workflow_id, task_id, parents_left, step, status, queue, type)
   select t.workflow_id, t.id, coalesce(w.parents, 0), t.step,
-    case when w.parents is null then 'released' else 'waiting' end, t.queue, t.type
+    case when t.gate = 'p' then 'waiting' else 'released' end, t.queue, t.type
   from unnest(_flows, _ids, _news) with ordinality as made (workflow_id, id, is_new, place)
   cross join lateral (
-    select l.id, l.workflow_id, l.step, l.queue, l.type from taskq.tasks l where l.id = made.id limit 1
+    select l.id, l.workflow_id, l.step, l.gate, l.queue, l.type from taskq.tasks l where l.id = made.id limit 1
   ) as t
   left join (
     select c.child, count(*)::integer as parents from unnest(_children) as c (child) group by c.child

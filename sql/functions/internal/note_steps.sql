@@ -20,7 +20,7 @@ set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
--- taskq.complete and taskq.move_to_dead, which call it, have it off.
+-- Its callers taskq.complete and taskq.move_to_dead turn it off.
 set enable_nestloop = on
 -- Every join here looks up a row by its key.
 set enable_hashjoin = off

@@ -19,6 +19,7 @@ begin
       and (not _options ?| '{workflow,step,after,on_death}' or taskq.is_step(_options))
       and coalesce(dead_retention <> 'none', true)
       and coalesce(length(o.by) between 1 and 200, true)
+      and coalesce(length(_options ->> 'reason') <= 1000, true)
       and coalesce(group_limit >= 1, true) and coalesce(group_order in ('strict', 'relaxed'), true)
       and coalesce(group_on_dead in ('go-on', 'hold'), true) and coalesce(group_by in ('type', 'none'), true)
       and coalesce(keep_log in ('failed', 'always', 'none'), true)

@@ -5,6 +5,6 @@ returns text[]
 language sql immutable parallel safe
 as $$
   select case when _queues is not null then array(
-    select replace(regexp_replace(q.name, '([\\%_])', '\\\1', 'g'), '*', '%') from unnest(_queues) as q (name)
+    select replace(regexp_replace(q.name, e'([\\\\%_])', e'\\\\\\1', 'g'), '*', '%') from unnest(_queues) as q (name)
   ) end
 $$;

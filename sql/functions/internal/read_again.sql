@@ -18,7 +18,7 @@ begin
   made.payload_bytes := octet_length(made.payload::text);
   asked_for := case when made.available_at < 'infinity' then made.available_at else made.not_before end;
   due := greatest(asked_for, _ts);
-  made.expires_at := due + (made.expires_at - asked_for);
+  made.expires_at := taskq.shifted(made.expires_at, asked_for, due);
   made.available_at := case when _task.group_key is null then due else 'infinity'::timestamptz end;
   made.queue := _task.queue;
   made.type := _task.type;

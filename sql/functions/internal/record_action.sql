@@ -1,7 +1,7 @@
 -- Appends to taskq.audit what a verb did, in its transaction: to tasks (none: no row), a queue, a type or a worker,
 -- or the settings it set (without any of these: of the defaults), and those that they replaced. The role is the
 -- session's; the option `by` of the verb adds a name, never replaces it. The option `filter` is what the caller chose
--- the tasks by.
+-- the tasks by. Why is the option `reason`, or the _reason that a verb has for others to see.
 create or replace function taskq.record_action(
   _verb text, _at timestamptz, options jsonb, _task_ids bigint[] default null, _queue text default null,
   _worker integer default null, _reason text default null, _type text default null, _settings jsonb default null,
@@ -14,6 +14,13 @@ as $$
 begin
   if length(options ->> 'by') not between 1 and 200 then
     perform taskq.refuse_option(_verb, 'by', options -> 'by');
+  end if;
+  if jsonb_typeof(options -> 'reason') not in ('string', 'null') then
+    perform taskq.refuse_option(_verb, 'reason', options -> 'reason');
+  end if;
+  _reason := coalesce(_reason, options ->> 'reason');
+  if length(_reason) > 1000 then
+    perform taskq.refuse_option(_verb, 'reason', to_jsonb(_reason));
   end if;
   if coalesce(cardinality(_task_ids), 0) = 0 and coalesce(_queue, _worker::text, _type, _settings::text) is null then
     return;

@@ -1,5 +1,5 @@
 -- Refuses the tasks given to taskq.enqueue_many if the task that follows the end of one is invalid, of an unknown type
--- (see taskq.refuse_unknown) or, at its death, of its own type, which would go on for ever.
+-- (see taskq.refuse_unknown) or, at its death, of its own type, which would go on forever.
 create or replace function taskq.refuse_callbacks(_tasks jsonb, options jsonb)
 returns void
 language plpgsql stable security definer

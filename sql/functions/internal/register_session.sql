@@ -1,6 +1,10 @@
--- Registers the caller's session as a worker of a queue, at its first call, and returns its id. A session is known by
--- its process and its role. The first call also marks the rows of sessions that have ended, and removes those without a
--- lease, except for the last thousand: a program may connect for each task.
+-- Registers the caller's session as a worker of a queue, at its first call, and returns its id. The first call also
+-- marks the rows of sessions that have ended, and removes all but the last thousand of them: a program may connect for
+-- each task. Those whose last lease (of 5 minutes, completed or not) may not be over yet are kept as well.
+--
+-- A session is known by its process id, its role, and the unique part of its row, which it keeps in the setting
+-- taskq.session: the server reuses process ids. The start time of the session would do, but only the session's own role
+-- can read that. After `discard all`, the session registers again.
 create or replace function taskq.register_session(_queue text, _lease_ms bigint, _ts timestamptz)
 returns integer
 language plpgsql security definer
@@ -12,9 +16,8 @@ declare
   own_part constant text := left(replace(gen_random_uuid()::text, '-', ''), 8);
 begin
   select w.id into own_id from taskq.workers w
-  where w.session_role = session_user and w.pid = pg_backend_pid() and w.started_at >= pg_postmaster_start_time()
-  order by w.started_at desc
-  limit 1;
+  where w.session_role = session_user and w.pid = pg_backend_pid()
+    and w.unique_part = current_setting('taskq.session', true);
   if found then
     return own_id;
   end if;
@@ -24,7 +27,7 @@ begin
   where w.id = any (array(
     select l.id from taskq.workers l
     where l.session_role is not null and l.stopped_at is null
-      and (l.pid <> all (pids) or l.started_at < pg_postmaster_start_time())
+      and (l.pid <> all (pids) or l.pid = pg_backend_pid() or l.started_at < pg_postmaster_start_time())
     for no key update skip locked
   ));
   delete from taskq.workers w
@@ -48,6 +51,7 @@ begin
     on conflict (id) do nothing
     returning id into own_id;
   end loop;
+  perform set_config('taskq.session', own_part, false);
   return own_id;
 end
 $$;

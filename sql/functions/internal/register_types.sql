@@ -4,14 +4,14 @@
 -- transactions have locked some of them, or are adding them just now (and are still open): the rest is stored, and the
 -- caller must ask again.
 --
--- on_complete and on_dead of a type that would, with those of others, let tasks follow each other for ever are left
--- out: cycles has {type, fault} of each (null: none).
+-- on_complete and on_dead of a type are left out if the role that calls may not enqueue callbacks, or if, with those of
+-- others, they would let tasks follow each other forever: left_out has {type, fault} of each (null: none).
 --
 -- A worker that starts must not wait until someone ends a transaction. An insert has no `skip locked`: if the missing
 -- names cannot be added at once, each is tried separately, and one that takes longer than some milliseconds is left
 -- out.
 create or replace function taskq.register_types(
-  _types jsonb, _by text, _ts timestamptz, out are_stored boolean, out cycles jsonb
+  _types jsonb, _by text, _ts timestamptz, out are_stored boolean, out left_out jsonb
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -36,6 +36,19 @@ begin
     select type.name from jsonb_each(_types) as type (name, settings) where type.settings ?| '{on_complete,on_dead}'
     order by type.name
   );
+  if called <> '{}' and not taskq.may_enqueue_with_ends() then
+    left_out := (
+      select jsonb_agg(jsonb_build_object(
+        'type', c.name, 'fault', format('role %s may not call taskq.settle_and_enqueue', taskq.calling_role())
+      ))
+      from unnest(called) as c (name)
+    );
+    _types := (
+      select jsonb_object_agg(type.name, type.settings - '{on_complete,on_dead}'::text[])
+      from jsonb_each(_types) as type (name, settings)
+    );
+    called := '{}';
+  end if;
   if called <> '{}' then
     begin
       lock table taskq.callback_turn in share update exclusive mode;
@@ -47,7 +60,7 @@ begin
   loop
     select * into cycle from taskq.find_callback_cycle(called, _types) as c;
     exit when cycle.type is null;
-    cycles := coalesce(cycles, '[]') || to_jsonb(cycle);
+    left_out := coalesce(left_out, '[]') || to_jsonb(cycle);
     called := array_remove(called, cycle.type);
     _types := _types || jsonb_build_object(cycle.type, (_types -> cycle.type) - '{on_complete,on_dead}'::text[]);
   end loop;

@@ -11,11 +11,13 @@ as $$
 declare
   found_ids bigint[];
   copies jsonb;
+  -- Of tasks that belong to one: its id, by theirs.
+  workflows jsonb;
   made bigint[];
   made_ids bigint[];
   holders bigint[];
 begin
-  select array_agg(f.id order by f.id), jsonb_agg(
+  select array_agg(f.id order by f.id) filter (where f.workflow_id is null), jsonb_agg(
     -- Leave out absent options, because a null would count as given. payload and tags may contain nulls of their own.
     jsonb_strip_nulls(jsonb_build_object(
       'type', f.type, 'queue', f.queue, 'priority', f.priority, 'max_attempts', f.max_attempts,
@@ -29,8 +31,8 @@ begin
         'on_complete', f.on_end -> 'complete', 'on_dead', f.on_end -> 'dead'
       ) end
     order by f.id
-  )
-  into found_ids, copies
+  ) filter (where f.workflow_id is null), jsonb_object_agg(f.id, f.workflow_id) filter (where f.workflow_id is not null)
+  into found_ids, copies, workflows
   from taskq.finished_tasks f
   where f.id = any (_ids);
 
@@ -40,13 +42,17 @@ begin
     into made, made_ids, holders
     from taskq.enqueue_many(copies, '{"allow_unknown": true}') as e;
   end if;
-  perform taskq.record_action('rerun', clock_timestamp(), options, made);
+  perform taskq.record_action(
+    'rerun', clock_timestamp(), options, made,
+    _settings => case when made is not null then nullif(options - '{by,reason,filter}'::text[], '{}') end
+  );
 
   return query
   select asked.id,
     case
       when asked.id = any (made) then 'enqueued'
       when asked.id = any (found_ids) then 'key_held'
+      when workflows ? asked.id::text then 'refused'
       else 'not_finished'
     end,
     case
@@ -54,6 +60,13 @@ begin
       when asked.id = any (found_ids) then jsonb_build_object(
         'key', copies -> (array_position(found_ids, asked.id) - 1) -> 'key',
         'holder', holders[array_position(found_ids, asked.id)]::text
+      )
+      when workflows ? asked.id::text then jsonb_build_object(
+        'error', format(
+          'it belongs to workflow %s, which a copy of it would not: retry the workflow instead',
+          workflows ->> asked.id::text
+        ),
+        'code', '55000'
       )
       else asked.extra
     end

@@ -1,6 +1,6 @@
--- Makes live tasks again of these ended tasks of a workflow, dead letters and history, whose rows are deleted. Each
--- starts at the time asked for if that is still ahead. Returns their ids: without those whose key another task holds,
--- and those whose row is gone.
+-- Makes live tasks again of these ended tasks of a workflow, dead letters and history, whose rows are deleted. One that
+-- has never started waits for its time if that is still ahead. Returns their ids: without those whose key another task
+-- holds, and those whose row is gone.
 create or replace function taskq.restore_steps(_ids bigint[], _ts timestamptz)
 returns bigint[]
 language plpgsql security definer
@@ -14,6 +14,11 @@ as $$
 declare
   made bigint[];
 begin
+  -- One that is being purged comes back or is gone, and not both.
+  perform from taskq.finished_tasks f
+  where f.id = any (_ids) and f.status in ('cancelled', 'expired') and f.workflow_id is not null
+  order by f.id
+  for update;
   with source as (
     select d.task from unnest(_ids) as asked (id)
     cross join lateral (select l as task from taskq.dead_tasks l where l.id = asked.id limit 1) as d
@@ -41,7 +46,7 @@ begin
       order by (s.task).queue, (s.task).unique_key nulls first, (s.task).id
     ) as d
     cross join lateral taskq.revived_task(
-      d::taskq.dead_tasks, greatest(_ts, d.not_before), _ts, null, null
+      d::taskq.dead_tasks, case when d.started_at is null then greatest(_ts, d.not_before) else _ts end, _ts, null, null
     ) as t
     on conflict do nothing
     returning id

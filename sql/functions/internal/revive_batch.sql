@@ -43,7 +43,10 @@ begin
     array(select d.id from unnest(locked) as d (id) where d.id <> all (left_out || stopped)), options, due, ts
   );
   delete from taskq.dead_tasks d where d.id = any (back);
-  perform taskq.record_action('revive', ts, options, back);
+  perform taskq.record_action(
+    'revive', ts, options, back,
+    _settings => case when back <> '{}' then nullif(options - '{by,reason,filter,by_hand}'::text[], '{}') end
+  );
   perform taskq.revive_steps(back, ts);
   perform taskq.ask_for(back, ts, false);
   -- A dead letter may have stopped its group, which goes on now, also where the task itself waits for its time.

@@ -1,5 +1,6 @@
 -- Returns the dead steps among these revived tasks to their workflows, and asks the next claim to count them: their
 -- children go on once they complete. A step that died while it waited for parents (`dead add`) waits for them again.
+-- A workflow whose on_step task returns is no longer stuck.
 create or replace function taskq.revive_steps(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -16,6 +17,14 @@ declare
   of_workflow bigint[];
   steps text[];
 begin
+  insert into taskq.workflow_asks (due_at, workflow_id)
+  select _ts, t.workflow_id
+  from unnest(_ids) as revived (id)
+  cross join lateral (
+    select l.workflow_id from taskq.tasks l
+    where l.id = revived.id and l.step is null and coalesce(l.workflow_id, 0) <> 0
+    limit 1
+  ) as t;
   -- Lock first: the next statement sees what a claim that had a row has counted.
   select array_agg(t.id), array_agg(s.workflow_id), array_agg(s.step) into ids, of_workflow, steps
   from unnest(_ids) as revived (id)

@@ -1,5 +1,5 @@
--- Makes a waiting task of a dead letter, with all attempts to use again and the lease_no as it was: names every column
--- of taskq.tasks, in the order of the table.
+-- Makes a waiting task of a dead letter, which has not started yet, with all attempts to use again and the lease_no as
+-- it was: names every column of taskq.tasks, in the order of the table.
 --
 -- Inlined into the calling statement, at no cost, which is why it names its schema and has no `set` clause.
 create or replace function taskq.revived_task(
@@ -10,7 +10,8 @@ language sql stable
 as $$
   select
     dead.id, case when dead.group_key is null then _due else 'infinity'::timestamptz end as available_at,
-    _due as not_before, dead.created_at, null::timestamptz as lease_expires_at, dead.started_at, dead.lease_no,
+    _due as not_before, dead.created_at, null::timestamptz as lease_expires_at, null::timestamptz as started_at,
+    dead.lease_no,
     null::integer as lease_owner, 0 as attempts, 0 as losses, 0 as releases, null::integer as lost_ahead,
     octet_length(coalesce(_payload, dead.payload)::text) as payload_bytes,
     case when dead.group_key is null then 'pending'::taskq.task_status else 'blocked'::taskq.task_status end as status,

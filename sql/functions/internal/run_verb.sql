@@ -8,7 +8,8 @@ as $$
 declare
   -- Quoted, because "by" is a keyword of plpgsql.
   acting constant jsonb := jsonb_build_object(
-    'by', coalesce(operation."by", operation.role), 'filter', jsonb_build_object('operation', operation.id::text)
+    'by', coalesce(operation."by", operation.role), 'reason', operation.reason,
+    'filter', jsonb_build_object('operation', operation.id::text)
   );
   settings constant jsonb := acting || operation.settings;
   by_hand constant jsonb := case
@@ -16,7 +17,7 @@ declare
   end;
 begin
   case operation.verb
-    when 'cancel' then return query select v.* from taskq.cancel(_ids, operation.reason, acting) as v;
+    when 'cancel' then return query select v.* from taskq.cancel(_ids, operation.reason, acting - 'reason') as v;
     when 'retry' then return query select v.* from taskq.retry(_ids, acting) as v;
     when 'edit' then return query select v.* from taskq.edit(_ids, operation.settings -> 'changes', acting) as v;
     when 'revive' then return query select v.* from taskq.revive(_ids, settings || by_hand) as v;

@@ -1,7 +1,9 @@
 -- Returns the lease of a task of the queue `queues` that a session of the caller's role holds, whichever session; or of
--- one that has ended, its last (has_ended). Raises an error where another role or a worker process holds it. If no
--- session holds it, but one of the role had it last: that lease or, with _take, a new one of that session, which is
--- over already. _of names the call in errors.
+-- one that has ended, its last lease (has_ended). If no session holds the task and one of the role held it last, gives
+-- that lease or, with _take, a new lease of that session, which has already expired. _of names the call in errors.
+--
+-- Raises an error if another role or a worker process holds the task. Without _take, also if another one held it last,
+-- or if it was never held.
 create or replace function taskq.session_lease(
   _of text, _id bigint, _take boolean,
   out owner integer, out lease_no integer, out attempts integer, out type text, out has_ended boolean
@@ -31,6 +33,15 @@ begin
     ) as e;
     if found then
       if not _take then
+        if owner is null then
+          -- Nobody held it when it ended.
+          select l.owner into owner
+          from taskq.leases l where l.task_id = _id and l.queue = 'queues' order by l.id desc limit 1;
+          if not found then
+            raise exception '%: no session of role % has held task %', _of, session_user, _id
+              using errcode = 'object_not_in_prerequisite_state';
+          end if;
+        end if;
         select * into holder from taskq.workers w where w.id = owner;
         if found and holder.session_role is distinct from session_user then
           raise exception '%: task % was not held by a session of role %', _of, _id, session_user

@@ -18,6 +18,7 @@ declare
   extras jsonb[];
   tasks jsonb;
   allowed jsonb;
+  own_workflows jsonb;
   holder record;
 begin
   -- Read before the rows are deleted.
@@ -70,8 +71,9 @@ begin
       end
       order by o.place, f.place
     ),
-    jsonb_agg(f.task -> 'type') filter (where f.task -> 'allow_unknown' = 'true')
-  into tasks, allowed
+    jsonb_agg(f.task -> 'type') filter (where f.task -> 'allow_unknown' = 'true'),
+    jsonb_agg(distinct parents -> o.id::text ->> 'workflow') filter (where f.task ?| taskq.step_options())
+  into tasks, allowed, own_workflows
   from rows from (json_to_recordset(_outcomes) as (id bigint, lease_no integer, enqueue jsonb))
     with ordinality as o (id, lease_no, enqueue, place)
   join unnest(ids, lease_nos, answers) as r (id, lease_no, answer) on r.id = o.id and r.lease_no = o.lease_no
@@ -81,12 +83,14 @@ begin
     perform set_config('lock_timeout', _wait_ms || 'ms', true);
     select e.id, e.extra ->> 'type' as type, tasks -> (e.place - 1)::integer as task into holder
     from taskq.enqueue_many(
-      tasks, case when allowed is null then '{}' else jsonb_build_object('allow_unknown', allowed) end
+      tasks,
+      -- A task that was to end with its workflow, and has completed, has done nothing wrong.
+      jsonb_strip_nulls(jsonb_build_object('allow_unknown', allowed, 'into_stopping', own_workflows))
     ) as e
     where e.extra ->> 'answer' = 'key_of_another'
     limit 1;
     if holder.id is not null then
-      raise exception 'task % holds the key "%": its type ("%") or group is another', holder.id,
+      raise exception 'task % holds the key "%" and has another type ("%") or group', holder.id,
         holder.task ->> 'key', holder.type
         using errcode = 'invalid_parameter_value', constraint = 'a_task_is_replaced_by_its_type';
     end if;

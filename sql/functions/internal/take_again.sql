@@ -8,7 +8,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
--- taskq.settle_others, which calls it, has it off.
+-- Its caller taskq.settle_others turns it off.
 set enable_nestloop = on
 as $$
 begin
@@ -30,7 +30,7 @@ begin
       when t.again @> '{"keeps_time": true}' then t.not_before
       else (given.task).not_before
     end,
-    expires_at = due.at + ((given.task).expires_at - due.given_at),
+    expires_at = taskq.shifted((given.task).expires_at, due.given_at, due.at),
     started_at = null, attempts = 0, losses = least(t.losses, 1), lost_ahead = null, releases = 0,
     payload_bytes = (given.task).payload_bytes, priority = (given.task).priority,
     notify_done = t.notify_done or (given.task).notify_done, payload = (given.task).payload,

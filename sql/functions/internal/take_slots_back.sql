@@ -12,8 +12,9 @@ as $$
     set gate = case when t.available_at > _ts then 'd' else 'w' end::"char", status = 'blocked',
       available_at = 'infinity', not_before = case when t.available_at > _ts then t.available_at else t.not_before end,
       -- As in taskq.free_slots.
-      expires_at = t.expires_at + case
-        when t.available_at > _ts then t.available_at - t.not_before else interval '0'
+      expires_at = case
+        when t.available_at > _ts then taskq.shifted(t.expires_at, t.not_before, t.available_at)
+        else t.expires_at
       end
     where t.id = any (_ids)
     returning t.id, t.queue, t.group_key, t.gate, t.not_before, t.started_at

@@ -1,5 +1,6 @@
 -- Returns the days on which the rows of a table of history (_parent) without a partition are dropped. No
--- rows: all have one. Looks each day up in an index, however many rows there are.
+-- rows: all have one. Looks each day up in an index, however many rows there are. Leaves out days after the year 9999,
+-- which only rows inserted by hand have: they keep their place.
 create or replace function taskq.unplaced_days(_parent text)
 returns setof date
 language plpgsql stable security definer
@@ -19,7 +20,7 @@ begin
       )
       from days where days.day is not null
     )
-    select day from days where day is not null
+    select day from days where day < '10000-01-01' or day = 'infinity'
     $query$, _parent
   );
 end

@@ -7,7 +7,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
--- taskq.complete, which calls it, has it off.
+-- Its caller taskq.complete turns it off.
 set enable_nestloop = on
 as $$
 declare

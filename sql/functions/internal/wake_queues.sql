@@ -5,10 +5,10 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
-  lane text;
+  queue_name text;
 begin
-  for lane in select taskq.find_queues() loop
-    perform taskq.wake(lane, 'epoch', true);
+  for queue_name in select taskq.find_queues() loop
+    perform taskq.wake(queue_name, 'epoch', true);
   end loop;
 end
 $$;

@@ -35,7 +35,7 @@ begin
     not_before = coalesce(_due, t.not_before),
     -- As in taskq.free_slots.
     expires_at = case
-      when t.started_at is not null and _due is not null then t.expires_at + (_due - t.not_before)
+      when t.started_at is not null and _due is not null then taskq.shifted(t.expires_at, t.not_before, _due)
       else t.expires_at
     end,
     gate = case

@@ -1,8 +1,11 @@
 import { checkedName } from '../../domain/names.ts';
 import { badOption } from '../../lib/bad-option.ts';
+import type { Queryable } from '../../lib/database.ts';
+import { didYouMean } from '../../lib/nearest.ts';
 import { instantOf } from '../../queue/inspect/instant.ts';
 import { type AuditFilter, type AuditRow, listAudit } from '../../queue/inspect/list-audit.ts';
 import { formatAudit } from '../present/format-audit.ts';
+import { printable } from '../present/printable.ts';
 import type { CliCommand } from '../run/command.ts';
 import { parseId, parseLimit } from '../select/task-filter.ts';
 
@@ -38,13 +41,11 @@ export const audit: CliCommand<AuditOptions> = {
     const filter = filterOf(options);
     const limit = parseLimit(options.limit);
     const after = options.after === undefined ? null : checkedAfter(options.after);
-    const rows = await listAudit(await context.database(), filter, limit, after);
-    const nextAfter = rows.length === limit ? rows.at(-1)!.id : null;
-    await context.output.answer({ actions: rows, next_after: nextAfter }, (screen) =>
-      formatAudit(rows, screen),
-    );
+    const db = await context.database();
+    const { actions, nextAfter } = await listAudit(db, filter, limit, after);
+    await context.output.answer({ actions, next_after: nextAfter }, (screen) => formatAudit(actions, screen));
     if (context.output.format === 'json') return;
-    if (rows.length === 0) context.output.talk('no action matches');
+    if (actions.length === 0) context.output.talk(`no action matches${await nearestVerb(db, filter.verb)}`);
     else if (nextAfter !== null) context.output.talk(`there may be more: --after ${nextAfter}`);
   },
 };
@@ -59,6 +60,16 @@ function filterOf({ since, before, task, queue, type, ...others }: AuditOptions)
     queue: queue === undefined ? undefined : checkedName('queue', queue, '--queue'),
     type: type === undefined ? undefined : checkedName('type', type, '--type'),
   };
+}
+
+/** Name the verb that was probably meant, from the last 1000 actions. (No error: SQL may record any verb.) */
+async function nearestVerb(db: Queryable, verb: string | undefined): Promise<string> {
+  if (verb === undefined) return '';
+  const { actions } = await listAudit(db, {}, 1000);
+  const known = [...new Set(actions.map((action) => action.verb))];
+  return known.includes(verb)
+    ? ''
+    : printable(`: no ${JSON.stringify(verb)} is recorded${didYouMean(verb, known)}`);
 }
 
 function checkedAfter(after: string): AuditRow['id'] {

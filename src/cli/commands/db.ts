@@ -10,7 +10,7 @@ export const db: CliCommand = {
     },
     {
       name: 'stop',
-      summary: 'stop the local PostgreSQL and close all connections; data is kept',
+      summary: 'stop the local PostgreSQL, of all your projects, and close all connections; data is kept',
       load: async () => (await import('./db/stop.ts')).dbStop,
     },
     {

@@ -10,7 +10,7 @@ export const dead: CliCommand = {
     },
     {
       name: 'groups',
-      summary: 'count dead letters by the bug that made them, most first',
+      summary: 'group dead letters by their error, largest group first',
       load: async () => (await import('./dead/groups.ts')).deadGroups,
     },
     {

@@ -23,6 +23,7 @@ import {
   noteNothing,
 } from '../select/bulk.ts';
 import { NO_TASK_MATCHES } from '../select/misspelt.ts';
+import { noteWaits, sampled } from '../select/note-waits.ts';
 import { filterSuggestions } from '../select/task-filter.ts';
 
 interface Options extends BulkOptions {
@@ -51,9 +52,9 @@ export const edit: CliCommand<Options> = {
       .addHelpText(
         'after',
         `
-Changes tasks that wait, also for a retry, a slot of their group or their parents; nothing else of them changes. A task
-that a worker has claimed stays as it is. A task takes its key along to another queue, unless another task has the key
-there. To undo a change: taskq audit --verb edit --json has what was before.`,
+Changes tasks that wait, also for a retry, a slot of their group or their parents; nothing else about them changes. A
+task that a worker has claimed stays as it is. A task takes its key along to another queue, unless another task has the
+key there. To undo a change: taskq audit --verb edit --json has what was before.`,
       );
   },
   async run(context, call) {
@@ -63,21 +64,31 @@ there. To undo a change: taskq audit --verb edit --json has what was before.`,
     const asked = await askedOf(context, call, 'edit');
     const { db, acting, selection } = asked;
     const check = await payloadCheck(context, payload);
-    const act = async (ids: readonly string[]) => {
-      await check(ids);
-      return editTasks(db, ids, changes, acting);
-    };
+    const edited = sampled(
+      async (ids: readonly string[]) => {
+        await check(ids);
+        return editTasks(db, ids, changes, acting);
+      },
+      ['edited'],
+    );
     if (selection.kind === 'ids') {
-      const result = await actOnIds(selection.ids, act);
+      const result = await actOnIds(selection.ids, edited.act);
       await answer(context, result, ({ counts }) => textOf(counts.edited, ''));
+      await noteWaits(context, edited, 'due');
       return result.answers.every((task) => task.answer === 'edited') ? EXIT.done : EXIT.failed;
     }
     const { filter, limit } = selection;
     const result = (await isMeant(context, asked, { isSure: yes, ask: (which) => `change ${which}` }))
-      ? await actOnPages(context, findIds(db, filter, { limit, pageSize: EDIT_PAGE }), act, needsAttention)
+      ? await actOnPages(
+          context,
+          findIds(db, filter, { limit, pageSize: EDIT_PAGE }),
+          edited.act,
+          needsAttention,
+        )
       : NONE;
     await answer(context, result, ({ counts }) => textOf(counts.edited, NO_TASK_MATCHES));
     await noteIfNothing(context, asked, result);
+    await noteWaits(context, edited, 'due');
     return result.answers.length === 0 ? EXIT.done : EXIT.failed;
   },
 };

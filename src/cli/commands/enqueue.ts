@@ -73,10 +73,7 @@ function declare(command: Command): void {
   declareTaskOptions(command);
   command
     .option('--at <time>', 'wait until this time: 2030-01-31T09:00:00+01:00')
-    .option(
-      '--wait [duration]',
-      'wait until the task ends, without a duration for ever, and print its result',
-    )
+    .option('--wait [duration]', 'wait until the task has ended (at most this long), and print its result')
     .option('--workflow <id>', 'add it to this open workflow as a step')
     .option('--step <step>', 'its name in the workflow (its id)')
     .option('--after <steps>', 'start it once these steps have ended: a,b')

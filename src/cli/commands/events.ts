@@ -16,13 +16,13 @@ export const events: CliCommand<EventsOptions> = {
   suggestions: { after: ['now'] },
   declare(command) {
     command
-      .option('--after <position|now>', 'go on after this event, or begin now (the first one that is kept)')
+      .option('--after <position|now>', 'start after this event, or from now; default: the oldest event kept')
       .option('--follow', 'print what ends from now on, too, until stopped')
       .addHelpText(
         'after',
         `
 The ends of tasks of queues with taskq queues set --record-events, kept for seven days. With --json each is a line.
-Whoever stores the position of the last one processed, and begins after it the next time, gets every end at least once.`,
+Store the position of the last event processed and start after it next time: you then get every event at least once.`,
       );
   },
   async run(context, { options }) {

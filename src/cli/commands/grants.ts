@@ -38,9 +38,15 @@ export const grants: CliCommand<GrantsOptions> = {
       const { applyGrants } = await import('../../queue/schema/apply-grants.ts');
       const { describeBlockers } = await import('../../queue/schema/blockers.ts');
       const { directUrl } = await context.databaseToMigrate();
-      const { owner, formerOwner, grants } = await applyGrants(directUrl, wanted, (by) =>
+      const { owner, formerOwner, grants, excess } = await applyGrants(directUrl, wanted, (by) =>
         context.output.talk(`waiting for ${describeBlockers(by)}`),
       );
+      for (const { role, functions, tables } of excess)
+        context.output.talk(
+          `role ${printable(role)} may do more than these kinds, by default privileges or grants of others: call ` +
+            `${functions} internal functions and use ${tables} tables; revoke all on all functions and tables in ` +
+            'schema taskq from it, then repeat this',
+        );
       return context.output.answer({ applied: true, owner, former_owner: formerOwner, grants }, () =>
         [
           `the schema taskq belongs to ${owner}${formerOwner === null ? '' : `, and no longer to ${printable(formerOwner)}`}`,

@@ -16,7 +16,7 @@ export const groups: CliCommand = {
     },
     {
       name: 'set',
-      summary: 'set how many tasks of a group have a slot at a time, and get one in a time',
+      summary: 'set the limit and the rate of a group',
       load: async () => (await import('./groups/set.ts')).groupsSet,
     },
     {

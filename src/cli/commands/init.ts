@@ -23,13 +23,14 @@ runs the supervisor. docs/supervisors.md takes you from there to the end.`,
       );
   },
   async run(context, { options }) {
-    const { created, kept, next } = await (options.supervisor === undefined
+    const { created, kept, next, demand } = await (options.supervisor === undefined
       ? writeFirstFiles(context)
       : writeSupervisor(context, options.supervisor));
     await context.output.answer({ created, kept, next }, ({ paint }) =>
       [
         ...created.map((path) => `${paint.green('created')} ${path}`),
         ...kept.map((path) => `kept    ${path}`),
+        ...(demand === null ? [] : ['', demand]),
         '',
         'next:',
         ...next.map((line) => `  ${line}`),

@@ -5,7 +5,7 @@ export const keys: CliCommand = {
   subcommands: [
     {
       name: 'list',
-      summary: 'list keys held for a period or for ever (default)',
+      summary: 'list keys held for a period or forever (default)',
       isDefault: true,
       load: async () => (await import('./keys/list.ts')).keysList,
     },
@@ -16,7 +16,7 @@ export const keys: CliCommand = {
     },
     {
       name: 'release',
-      summary: 'release keys held for a period or for ever',
+      summary: 'release keys held for a period or forever',
       load: async () => (await import('./keys/release.ts')).keysRelease,
     },
   ],

@@ -51,6 +51,7 @@ export const list: CliCommand<ListOptions> = {
 
 const COLUMNS = `
 Columns:
+  STEP     its name in its workflow; left out if no task of the page has one
   STATUS   pending: waits for its time, for another attempt or for a worker; leased: claimed by a worker, waits for a free
            slot; running; completed; cancelled; expired: its --expires passed before it started; dead: a dead letter
   PRI      priority, 0 (most urgent) to 9

@@ -30,6 +30,7 @@ import {
   noteNothing,
 } from '../select/bulk.ts';
 import { NO_TASK_MATCHES } from '../select/misspelt.ts';
+import { noteWaits, type Sampled, sampled } from '../select/note-waits.ts';
 import { filterSuggestions } from '../select/task-filter.ts';
 import type { TaskSelection } from '../select/task-selection.ts';
 
@@ -69,19 +70,27 @@ stay, and a second run repeats them. Tasks whose payload their handler's schema 
     const settings = { ...given, ...acting };
     if (selection.kind === 'ids') {
       await checkPayloads(context, selection.ids, payload);
-      const result = await actOnIds(selection.ids, (ids) => rerunTasks(db, ids, settings));
+      const again = sampled(
+        (ids: readonly string[]) => rerunTasks(db, ids, settings),
+        ['enqueued'],
+        ({ newId }) => newId,
+      );
+      const result = await actOnIds(selection.ids, again.act);
       await answer(context, result, ({ answers }) =>
         answers.flatMap(({ id, newId }) => (newId === null ? [] : `${id} runs again as ${newId}`)).join('\n'),
       );
+      await noteWaits(context, again, 'due');
       return result.answers.every((task) => task.answer === 'enqueued') ? EXIT.done : EXIT.failed;
     }
-    const result = (await isMeant(context, asked, { isSure: yes, noun: 'finished task', ask: runAgain }))
-      ? await rerunMatches(context, asked, selection, { settings, payload })
-      : NONE;
+    const again = (await isMeant(context, asked, { isSure: yes, noun: 'finished task', ask: runAgain }))
+      ? await rerunIn(context, asked, { settings, payload })
+      : undefined;
+    const result = again === undefined ? NONE : await rerunMatches(context, asked, selection, again.act);
     await answer(context, result, ({ counts }) =>
       counts.enqueued === undefined ? NO_TASK_MATCHES : `${countOf(counts.enqueued, 'task')} enqueued again`,
     );
     if (result.counts.enqueued === undefined) await noteNothing(context, asked);
+    if (again !== undefined) await noteWaits(context, again, 'due');
     return result.answers.length === 0 ? EXIT.done : EXIT.failed;
   },
 };
@@ -103,22 +112,28 @@ async function checkPayloads(context: Context, ids: readonly string[], payload: 
   }
 }
 
-/** Tasks that stopped matching after the search are not failures. */
-async function rerunMatches(
+/** How a page of found tasks runs again: those whose payload their handler's schema takes. */
+async function rerunIn(
   context: Context,
   { db }: Asked,
-  { filter, limit }: Extract<TaskSelection, { readonly kind: 'filter' }>,
   { settings, payload }: { readonly settings: RerunOptions; readonly payload: string | undefined },
-): Promise<BulkResult<RerunAnswer>> {
+): Promise<Sampled<TaskRow, RerunAnswer>> {
   const find = await problemFinder(context);
   const problemOf = (task: TaskRow) =>
     find(task.type, payload === undefined ? task.payload : parsePayload('the task', payload).value);
-  return actOnPages(
-    context,
-    findPages(db, filter, { limit, pageSize: RERUN_PAGE }),
-    (tasks) => rerunValid(db, tasks, settings, problemOf),
-    ({ answer }) => answer !== 'enqueued' && answer !== 'not_finished',
-  );
+  const act = (tasks: readonly TaskRow[]) => rerunValid(db, tasks, settings, problemOf);
+  return sampled(act, ['enqueued'], ({ newId }) => newId);
+}
+
+/** Tasks that stopped matching after the search are not failures. */
+function rerunMatches(
+  context: Context,
+  { db }: Asked,
+  { filter, limit }: Extract<TaskSelection, { readonly kind: 'filter' }>,
+  act: (tasks: readonly TaskRow[]) => Promise<readonly RerunAnswer[]>,
+): Promise<BulkResult<RerunAnswer>> {
+  const pages = findPages(db, filter, { limit, pageSize: RERUN_PAGE });
+  return actOnPages(context, pages, act, ({ answer }) => answer !== 'enqueued' && answer !== 'not_finished');
 }
 
 async function answer(

@@ -3,7 +3,7 @@ import { EXIT } from '../../lib/errors.ts';
 import { FILTERED } from '../../queue/inspect/task-filter.ts';
 import type { BulkResult } from '../../queue/operate/bulk.ts';
 import { type RetryAnswer, retry as retryTasks } from '../../queue/operate/retry.ts';
-import { complainOfRefused } from '../present/refused-task.ts';
+import { complainOfRefused, RUN_AGAIN } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
 import {
@@ -15,6 +15,7 @@ import {
   noteNothing,
 } from '../select/bulk.ts';
 import { NO_TASK_MATCHES } from '../select/misspelt.ts';
+import { noteWaits, sampled } from '../select/note-waits.ts';
 import { filterSuggestions } from '../select/task-filter.ts';
 
 /** `taskq retry`: run waiting tasks now, by id or all that fit. */
@@ -31,8 +32,10 @@ count. For dead letters, use taskq dead revive.`,
   async run(context, call) {
     const asked = await askedOf(context, call, 'retry');
     const { db, acting, selection } = asked;
-    const act = (ids: readonly string[]) => retryTasks(db, ids, acting);
-    return selection.kind === 'ids' ? retryIds(context, asked, act) : retryMatches(context, asked, act);
+    const retried = sampled((ids: readonly string[]) => retryTasks(db, ids, acting), ['retried', 'due']);
+    const done = await (selection.kind === 'ids' ? retryIds : retryMatches)(context, asked, retried.act);
+    await noteWaits(context, retried, 'due');
+    return done;
   },
 };
 
@@ -49,7 +52,10 @@ async function retryIds(
       .map(({ id, answer }) => `${id} ${answer === 'retried' ? 'retried: it is due now' : 'was due already'}`)
       .join('\n'),
   );
-  complainOfRefused(context.output, refused, { dead: 'revive it: taskq dead revive <id>' });
+  complainOfRefused(context.output, refused, {
+    dead: 'revive it: taskq dead revive <id>',
+    finished: RUN_AGAIN,
+  });
   return refused.length === 0 ? EXIT.done : EXIT.failed;
 }
 
@@ -58,7 +64,7 @@ async function retryMatches(
   context: Context,
   asked: Asked,
   act: (ids: readonly string[]) => Promise<readonly RetryAnswer[]>,
-): Promise<void> {
+): Promise<number> {
   const result = await actOnSelection(context, asked, act);
   const { retried = 0, due = 0 } = result.counts;
   const isNothing = retried + due === 0;
@@ -70,6 +76,7 @@ async function retryMatches(
     ].join(', ');
   });
   if (isNothing) await noteNothing(context, asked);
+  return EXIT.done;
 }
 
 function documentOf({ counts }: BulkResult<RetryAnswer>): object {

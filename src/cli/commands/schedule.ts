@@ -46,7 +46,7 @@ export const schedule: CliCommand = {
     },
     {
       name: 'sync',
-      summary: 'make the schedules those of the configuration',
+      summary: 'make the schedules match the configuration',
       load: async () => (await import('./schedule/sync.ts')).scheduleSync,
     },
   ],

@@ -3,7 +3,7 @@ import { badOption } from '../../lib/bad-option.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import type { CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
-import { actingOf } from '../run/operator.ts';
+import { actorOf } from '../run/operator.ts';
 import { reportError } from '../run/report-error.ts';
 
 interface ServeOptions {
@@ -21,12 +21,12 @@ export const serve: CliCommand<ServeOptions> = {
       .option('--host <address>', 'listen at this address', '127.0.0.1')
       .option('--port <n>', 'listen at this port; 0 takes a free one', '7433')
       .option('--base-path <path>', 'serve below this path', '/')
-      .option('--write', 'take writes; at this machine, print a link that lets a browser in')
+      .option('--write', 'accept writes; on a local address, also print a sign-in link for a browser')
       .option('--read-url <url>', 'read from this standby')
       .addHelpText(
         'after',
         `
-Without --write every session with the database is read-only. At an address of this machine whoever can connect may
+Without --write every session with the database is read-only. On a loopback address, anyone who can connect may
 read. At any other address every request needs a token (taskq tokens add), and there must be one. See docs/http.md.`,
       );
   },
@@ -36,20 +36,27 @@ read. At any other address every request needs a token (taskq tokens add), and t
     const isLocal = isLoopback(options.host);
     const { url } = await context.chosenDatabase();
     const db = await context.database();
+    const { requireKind } = await import('../../queue/schema/require-kind.ts');
+    await requireKind(db, ['reader', 'operator']);
+    if (options.write) await requireKind(db, ['producer', 'operator']);
     if (!isLocal) await refuseWithoutTokens(db, options.host);
-    const [{ createServer }, { listen }, { Login }] = await Promise.all([
+    const [{ zipped }, { createServer, withHeaders }, { listen }, { Login }] = await Promise.all([
+      import('../../server/assets.ts'),
       import('../../server/create-server.ts'),
       import('../../server/listen.ts'),
       import('../../server/login.ts'),
     ]);
-    const by = await actingOf({});
-    const login = isLocal && options.write ? new Login(basePath, { role: 'admin', by }) : undefined;
+    const by = await actorOf();
+    const hosts = [...new Set(['localhost', '127.0.0.1', '[::1]', options.host])];
+    const login = isLocal && options.write ? new Login(basePath, { role: 'admin', by }, hosts) : undefined;
     const { isUnanswered } = await import('../../lib/database.ts');
     const { describeDatabaseError, isAnyServerError } = await import('../../lib/server-trouble.ts');
     const server = createServer({
       ...(isLocal && {
-        hosts: [...new Set(['localhost', '127.0.0.1', '[::1]', options.host])],
-        authorize: (request) => login?.callerOf(request) ?? { role: 'viewer' },
+        hosts,
+        // Who sends a token expects its role: a wrong one is refused, not taken for none.
+        authorize: (request) =>
+          request.headers.has('authorization') ? null : (login?.callerOf(request) ?? { role: 'viewer' }),
       }),
       ...(options.readUrl !== undefined && { readUrl: options.readUrl }),
       databaseUrl: url,
@@ -61,8 +68,11 @@ read. At any other address every request needs a token (taskq tokens add), and t
         else reportError(error, context.output);
       },
     });
-    context.catchSignals();
-    const fetch = async (request: Request) => login?.answer(request) ?? server.fetch(request);
+    context.catchSignals('close');
+    const fetch = async (request: Request) => {
+      const answer = login?.answer(request);
+      return answer === undefined ? zipped(request, await server.fetch(request)) : withHeaders(answer);
+    };
     const { origin, close } = await listen(fetch, { host: options.host, port });
     await announce(context, { url: `${origin}${basePath}/`, login: login && `${origin}${login.link}` });
     if (!context.signal.aborted) await once(context.signal, 'abort');

@@ -28,7 +28,10 @@ export const work: CliCommand<WorkOptions> = {
 function declare(command: Command): void {
   command
     .option('--concurrency <n>', 'tasks each process runs at a time (8)')
-    .option('--processes <n>', 'number of worker processes; those that die are restarted (1)')
+    .option(
+      '--processes <n>',
+      'number of worker processes; with more than one, those that die are restarted (1)',
+    )
     .option('--queues <a,b>', 'queues to serve; default: all')
     .option('--types <a,b>', 'types to serve; default: all that have a handler')
     .option('--handlers <dir>', 'directory of the handlers (./handlers)')
@@ -61,7 +64,7 @@ them; if the command itself is killed, they drain. --concurrency applies to each
 packages. If one file does not load, all handlers stay as they were.
 
 Exit codes: 0 after a drain, 1 when the worker cannot continue (restart it) or left tasks unrecorded, 130 or 143 after a
-second signal. If no process of --processes can start, theirs.`,
+second signal. With --processes, if no process can start, the command exits with the processes' code.`,
     );
 }
 

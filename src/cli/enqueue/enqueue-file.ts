@@ -3,6 +3,7 @@ import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { startProgress } from '../present/progress.ts';
 import type { Context } from '../run/context.ts';
 import { reportError } from '../run/report-error.ts';
+import { noteWaits } from '../select/note-waits.ts';
 import { itemChecker } from './check-item.ts';
 import { inputItems } from './input-items.ts';
 import { insertSpooled, type RefusedLine } from './insert-spooled.ts';
@@ -31,8 +32,10 @@ export async function enqueueFile(context: Context, source: FileOfTasks): Promis
   try {
     const skipped = await checkAll(context, source, spool);
     const named: RefusedLine[] = [];
-    const counts = await insertSpooled(context, spool, (refusal) => {
-      if (named.length < MAX_NAMED) named.push(refusal);
+    const ids: string[] = [];
+    const counts = await insertSpooled(context, spool, {
+      onRefused: (refusal) => void (named.length < MAX_NAMED && named.push(refusal)),
+      onCreated: (ends) => void ids.push(...ends),
     });
     const { created, existing, replaced, again, refused } = counts;
     for (const refusal of named) reportError(keyOfAnother(source.file, refusal), context.output);
@@ -48,6 +51,8 @@ export async function enqueueFile(context: Context, source: FileOfTasks): Promis
         .filter((part) => part !== false)
         .join(', '),
     );
+    const sample = [...new Set([ids[0], ids.at(-1)])].filter((id) => id !== undefined);
+    await noteWaits(context, { sample, hasMore: created > sample.length }, 'enqueued');
     return refused > 0 ? EXIT.failed : EXIT.done;
   } finally {
     await spool.close();

@@ -1,14 +1,13 @@
 import { checkedName } from '../../domain/names.ts';
-import { parsePayload } from '../../domain/payload.ts';
-import { EXIT } from '../../lib/errors.ts';
-import { findObstacles } from '../../queue/inspect/find-obstacles.ts';
-import { showTask } from '../../queue/inspect/show-task.ts';
+import { parsePayload, type StoredPayload } from '../../domain/payload.ts';
+import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { JsonError } from '../../lib/json.ts';
 import type { Waited } from '../../queue/protocol/end-waiter.ts';
 import { type Enqueued, enqueue } from '../../queue/protocol/enqueue.ts';
 import { newTask } from '../../queue/protocol/new-task.ts';
-import { obstacleText } from '../present/obstacle-text.ts';
 import { printable } from '../present/printable.ts';
 import type { Context } from '../run/context.ts';
+import { firstOf, noteWaits } from '../select/note-waits.ts';
 import { waitForEnds } from '../select/wait-for-ends.ts';
 import { typeLookUp, withKnownCallbacks } from './known-types.ts';
 import { readStdin } from './read-stdin.ts';
@@ -32,7 +31,7 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
   const flags = optionsOfFlags(options, 'typed');
   if (task.payload === undefined) await refuseUnreadStdin();
   const text = task.payload === '-' ? await readStdin(context) : (task.payload ?? '{}');
-  const payload = parsePayload(type, text);
+  const payload = task.payload === '-' ? parsePayload(type, text) : typedPayload(type, text);
   const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
   const { defaults, schema } = await lookUp(type);
   const stored = mergedOptions(defaults, flags);
@@ -44,22 +43,35 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
   const enqueued = await enqueue(db, made, true);
   if (!enqueued.created) {
     const holds = `task ${enqueued.id} holds the key ${printable(JSON.stringify(stored.key))}`;
-    context.output.talk(`${holds}${whatFollows(enqueued)}`);
+    context.output.talk(`${holds}${whatFollows(enqueued, stored.on_held)}`);
   }
   if (waitMs === undefined) {
     const { id, created, answer, nextId: next_id } = enqueued;
     await context.output.answer({ id, created, answer, next_id }, () => id);
-    if (enqueued.created) await noteObstacles(context, enqueued.id, 'enqueued');
+    if (created) await noteWaits(context, firstOf([id]), 'enqueued');
     return EXIT.done;
   }
   const end = await waitForEnd(context, enqueued, waitMs);
   return reportEnd(context, { ...enqueued, id: end.id }, end.waited);
 }
 
-function whatFollows({ answer, nextId }: Enqueued): string {
+/** Read a payload from the command line, where the quotes of a JSON string are easily forgotten. */
+function typedPayload(type: string, text: string): StoredPayload {
+  try {
+    return parsePayload(type, text);
+  } catch (error) {
+    if (!(error instanceof JsonError) || !/^[\p{L}_][^:{}[\]"]*$/u.test(text)) throw error;
+    throw new TaskqError(error.code, error.message, {
+      hint: `the payload is JSON, in which text is written '${JSON.stringify(text)}'`,
+      cause: error,
+    });
+  }
+}
+
+function whatFollows({ answer, nextId }: Enqueued, onHeld: string | undefined): string {
   switch (answer) {
     case 'replaced':
-      return ', and is replaced';
+      return onHeld === 'preserve' ? ', and is replaced; it keeps its time' : ', and is replaced';
     case 'again':
       return ` and is running; this one runs after it as task ${nextId}`;
     default:
@@ -76,32 +88,11 @@ interface End {
 async function waitForEnd(context: Context, { id, nextId }: Enqueued, waitMs: number): Promise<End> {
   const began = performance.now();
   context.output.talk(`task ${id}`);
-  await noteObstacles(context, id, 'awaited');
+  await noteWaits(context, firstOf([id]), 'awaited');
   const waited = (await waitForEnds(context, [id], waitMs)).get(id)!;
   if (nextId === null || waited.kind === 'deadline') return { id, waited };
   const leftMs = Math.max(0, waitMs - (performance.now() - began));
   const next = (await waitForEnds(context, [nextId], leftMs)).get(nextId)!;
   // A holder that was retried has run the task itself.
   return next.kind === 'gone' ? { id, waited } : { id: nextId, waited: next };
-}
-
-/**
- * Say why no worker can take the task. Mention that no worker runs only if the caller waits for the end. A role that
- * may enqueue may lack the right to look, so ignore a refusal.
- */
-async function noteObstacles(context: Context, id: string, to: 'enqueued' | 'awaited'): Promise<void> {
-  if (context.output.isQuiet) return;
-  const db = await context.database();
-  const look = async () => {
-    const task = await showTask(db, id);
-    return task?.status === 'pending' ? findObstacles(db, [task]) : [];
-  };
-  const found = await look().catch((error: unknown) => {
-    if ((error as { code?: unknown }).code === '42501') return [];
-    throw error;
-  });
-  for (const obstacle of found) {
-    if (to === 'enqueued' && obstacle.reason === 'no_worker') continue;
-    context.output.talk(`task ${id} waits: ${obstacleText(obstacle)}`);
-  }
 }

@@ -17,6 +17,12 @@ export interface RefusedLine {
   readonly group: string | null;
 }
 
+export interface InsertListener {
+  onRefused(refusal: RefusedLine): void;
+  /** Called for each bulk that created tasks, with the first and the last of their ids. */
+  onCreated(ends: readonly [first: string, last: string]): void;
+}
+
 /**
  * Enqueue the spooled tasks, a transaction per bulk. A failure or a signal midway throws TaskqError, which says how
  * many are in and where the rest begins.
@@ -24,7 +30,7 @@ export interface RefusedLine {
 export async function insertSpooled(
   context: Context,
   spool: Spool,
-  onRefused: (refusal: RefusedLine) => void,
+  { onRefused, onCreated }: InsertListener,
 ): Promise<EnqueuedMany> {
   const db = await context.database();
   context.catchSignals();
@@ -41,6 +47,7 @@ export async function insertSpooled(
       signal: context.signal,
       onSent: (sent) => progress.update(`enqueued ${withCommas(sent)} of ${all}`),
       onRefused: ({ place, ...holder }) => onRefused({ line: spool.lineOf(place - 1), ...holder }),
+      onCreated,
     });
   } catch (error) {
     throw error instanceof PartlyEnqueuedError ? withRest(error, spool) : error;

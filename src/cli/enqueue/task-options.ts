@@ -6,6 +6,7 @@ import {
   type StoredEnqueueOptions,
 } from '../../domain/enqueue-options.ts';
 import type { ScheduleOptions } from '../../domain/schedule/definition.ts';
+import { badOption } from '../../lib/bad-option.ts';
 import { parseTags } from '../select/task-filter.ts';
 
 /** The options of `taskq enqueue` that describe a task. */
@@ -37,6 +38,13 @@ export interface TaskOptions {
 /** Read the task options of the command line. Throws TaskqError that names an option as it was typed. */
 export function optionsOfFlags(options: TaskOptions, keys: 'typed' | 'in lines'): Record<string, unknown> {
   const flags = flagsOf(options);
+  const ofStep = (['step', 'after'] as const).find((option) => options[option] !== undefined);
+  if (keys === 'typed' && ofStep !== undefined && options.workflow === undefined) {
+    throw badOption(
+      `${flagOf(ofStep)} needs --workflow`,
+      'taskq workflow open starts a workflow to add to, taskq workflow run one with all its steps',
+    );
+  }
   // For the lines of a file, these apply to their own keys: check them as with one.
   const isForKeys = options.keyFor !== undefined || options.onHeld !== undefined;
   normaliseEnqueueOptions(keys === 'in lines' && isForKeys ? { ...flags, key: 'of a line' } : flags, flagOf);

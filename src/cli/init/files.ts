@@ -80,7 +80,8 @@ import { test } from 'node:test';
 import { TaskQueue } from 'taskq';
 import { rolledBack, runTask } from 'taskq/testing';
 
-const databaseUrl = process.env.DATABASE_URL ?? '';
+const databaseUrl = process.env.DATABASE_URL;
+if (!databaseUrl) throw new Error('set DATABASE_URL: of a local database, DATABASE_URL="$(npx taskq db url)"');
 
 // Runs the handler as a worker does, with its retries but without their waits, in a transaction that is rolled back.
 test('hello greets by name', () =>

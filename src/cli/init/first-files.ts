@@ -11,6 +11,8 @@ export interface Initialised {
   readonly created: readonly string[];
   readonly kept: readonly string[];
   readonly next: readonly string[];
+  /** What a kept file must do; null: nothing is asked of any. */
+  readonly demand: string | null;
 }
 
 /** Write a configuration and, where there are no handlers, one with its test. */
@@ -39,7 +41,7 @@ export async function writeFirstFiles(context: Context): Promise<Initialised> {
   const kept = keptOf(context, { config, handlers: values.handlers }, created);
   const test = created.find((path) => path.endsWith(endings.test));
   const next = nextCommands(context.env, values, types, test === undefined ? [] : [{ path: test, runner }]);
-  return { created, kept, next };
+  return { created, kept, next, demand: null };
 }
 
 /** The configuration file and handlers that existed before. */

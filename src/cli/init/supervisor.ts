@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { badOption } from '../../lib/bad-option.ts';
 import { packageRoot } from '../../lib/package-root.ts';
 import { findHandlerFiles } from '../../worker/handlers/find-handlers.ts';
@@ -40,7 +40,15 @@ export async function writeSupervisor(context: Context, asked: string): Promise<
     const path = types.get(type)?.path ?? join(values.handlers, `${type}${ENDINGS[language].handler}`);
     await write({ path, text });
   }
-  return { created, kept, next: supervisorCommands(context.env, values, process, sql) };
+  const runner = kept.find((path) => basename(path).startsWith('db_function.'));
+  const demand = runner === undefined ? null : demandOf(runner);
+  return { created, kept, next: supervisorCommands(context.env, values, process, sql), demand };
+}
+
+/** What a handler of supervisors has to do that was there before. */
+function demandOf(path: string): string {
+  return `${path} must retry what fails, as a dbFunctionHandler does that sets no onFailure: after a failure that
+completes its task, no supervisor looks at the process again.`;
 }
 
 /** Throw `bad_option` if there is such a file, of a process of the same name in another schema. */

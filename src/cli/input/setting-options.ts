@@ -152,7 +152,7 @@ const OPTIONS: Record<SettingName, SettingOption> = {
   },
   groupRate: {
     flags: '--group-rate <n/duration>',
-    about: 'tasks of each group that get a slot in a time, on all workers together: 10/1s',
+    about: 'rate at which tasks of each group get slots, over all workers: 10/1s',
     suggestions: ['10/1s'],
   },
   groupBurst: {
@@ -184,7 +184,7 @@ const OPTIONS: Record<SettingName, SettingOption> = {
   },
   rate: {
     flags: '--rate <n/duration>',
-    about: 'tasks of the queue that start in a time, on all workers together: 100/1m',
+    about: 'rate at which tasks of the queue start, over all workers: 100/1m',
     suggestions: ['100/1m'],
   },
   burst: {

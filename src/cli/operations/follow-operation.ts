@@ -5,8 +5,9 @@ import { goesOn, type ListedOperation, showOperation } from '../../queue/inspect
 import { advanceOperations } from '../../queue/protocol/advance-operations.ts';
 import { failureLines, progressText } from '../present/format-operation.ts';
 import { printable } from '../present/printable.ts';
-import { startProgress } from '../present/progress.ts';
+import { type Progress, startProgress } from '../present/progress.ts';
 import type { Context } from '../run/context.ts';
+import { firstOf, noteWaits } from '../select/note-waits.ts';
 import { noSuchOperation } from './no-such-operation.ts';
 
 /** The longest pause between two looks. */
@@ -24,7 +25,7 @@ export async function followOperation(context: Context, id: string): Promise<num
   const progress = await startProgress(context.output, `operation ${id}`);
   let operation: ListedOperation;
   try {
-    operation = await lastOf(context, db, id, (text) => progress.update(`operation ${id}: ${text}`));
+    operation = await lastOf(context, db, id, progress);
   } finally {
     progress.end();
   }
@@ -38,15 +39,22 @@ export async function followOperation(context: Context, id: string): Promise<num
 
 /** Returns the operation at its end, or when a signal comes. */
 async function lastOf(
-  { signal }: Context,
+  context: Context,
   db: Queryable,
   id: string,
-  onProgress: (text: string) => void,
+  progress: Progress,
 ): Promise<ListedOperation> {
-  for (;;) {
+  const { signal } = context;
+  for (let isNoted = false; ; ) {
     const operation = await showOperation(db, id);
     if (operation === undefined) throw noSuchOperation(id);
-    onProgress(progressText(operation));
+    progress.update(`operation ${id}: ${progressText(operation)}`);
+    const waiting = operation.waits_for ?? [];
+    // Once, as soon as the canary is complete.
+    if (!isNoted && operation.done === operation.canary && waiting.length > 0) {
+      isNoted = true;
+      await progress.aside(() => noteWaits(context, firstOf(waiting), 'awaited'));
+    }
     if (!goesOn(operation) || signal.aborted) return operation;
     const { nextMs } = await advanceOperations(db);
     const pauseMs = Math.min(Math.max(nextMs ?? 0, REST_MS), LOOK_MS);
@@ -58,7 +66,7 @@ function complain({ output }: Context, operation: ListedOperation): void {
   const { id, stopped_because: because } = operation;
   if (goesOn(operation)) {
     output.talk(
-      `operation ${id} goes on: follow it with taskq operations wait ${id}, end it with stop ${id}`,
+      `operation ${id} continues: follow it with taskq operations wait ${id}, stop it with taskq operations stop ${id}`,
     );
     return;
   }

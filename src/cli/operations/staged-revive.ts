@@ -62,7 +62,7 @@ export async function reviveStaged(
   const operation: NewOperation = {
     verb: 'revive',
     filter: operationFilterOf(selection),
-    by: acting.by,
+    ...{ by: acting.by, reason: acting.reason },
     ...{ expect, payload, delayMs, maxAttempts, dryRun: options.dryRun },
     ...stagedOf(options),
   };

@@ -57,11 +57,11 @@ export function causeText(cause: Cause<string>, { queue, type }: QueueAndType, n
     case 'timed_out':
       return `its timeout passed at ${at(cause.since)}, and its handler has not ended; one that ignores its signal is recorded as failed when its worker ends`;
     case 'worker_silent':
-      return `worker ${workerName(cause)} has been silent for ${roughly(Math.max(0, now - Date.parse(cause.since)))}: another takes over`;
+      return `worker ${workerName(cause)} has been silent for ${roughly(Math.max(0, now - Date.parse(cause.since)))}: ${cause.others ? 'another takes over' : 'no other is running to take over'}`;
     case 'cancel_requested':
       return `a cancel was requested at ${at(cause.at)}${cause.reason === null ? '' : `: ${printable(cause.reason)}`}`;
     case 'ended':
-      return `ended at ${at(cause.at)}${cause.reason === null ? '' : `: ${printable(cause.reason)}`}`;
+      return `at ${at(cause.at)}${cause.reason === null ? '' : `: ${printable(cause.reason)}`}`;
     default:
       return obstacleText({ queue, type, reason: cause.cause, worker: cause.worker });
   }

@@ -12,17 +12,19 @@ export function formatAudit(actions: readonly AuditRow[], screen: Screen): strin
       { title: 'AT', cell: ({ at }) => localTime(at) },
       { title: 'VERB', cell: ({ verb }) => verb },
       { title: 'WHO', cell: ({ role, by }) => (by === null ? role : `${by} (${role})`), shrinksTo: 12 },
-      { title: 'VIA', cell: ({ via }) => via ?? '', shrinksTo: 8 },
+      { title: 'VIA', leaves: 1, cell: ({ via }) => via ?? '-', shrinksTo: 8 },
       { title: 'WHAT', cell: objectOf, shrinksTo: 12 },
-      { title: 'CHANGE', cell: changeOf, shrinksTo: 12 },
-      { title: 'REASON', cell: ({ reason }) => reason ?? '', shrinksTo: 10 },
+      { title: 'CHANGE', leaves: 2, cell: changeOf, shrinksTo: 12 },
+      { title: 'REASON', leaves: 3, cell: ({ reason }) => reason ?? '-', shrinksTo: 10 },
     ],
     actions,
     screen,
   );
 }
 
-function objectOf({ task_ids: ids, queue, type, worker }: AuditRow): string {
+function objectOf({ task_ids: ids, queue, type, worker, settings }: AuditRow): string {
+  const named = NAMED.find((kind) => settings?.[kind] !== undefined);
+  if (named !== undefined) return `${named} ${textOf(settings![named])}`;
   if (ids !== null && ids.length > 0)
     return ids.length === 1 ? `task ${ids[0]}` : countOf(ids.length, 'task');
   if (queue !== null) return `queue ${queue}`;
@@ -32,12 +34,16 @@ function objectOf({ task_ids: ids, queue, type, worker }: AuditRow): string {
 
 /** The filter that chose the tasks, and each setting with its value before, where it had one. */
 function changeOf({ filter, settings, before, task_ids: ids }: AuditRow): string {
-  const changes = Object.entries(settings ?? {}).map(([name, value]) => {
+  const set = Object.entries(settings ?? {}).filter(([name]) => !NAMED.includes(name));
+  const changes = set.map(([name, value]) => {
     const old = oldOf(before, ids)[name] ?? null;
     return `${name} ${old === null ? '' : `${textOf(old)} → `}${textOf(value)}`;
   });
-  return [...(filter === null ? [] : [JSON.stringify(filter)]), ...changes].join(', ');
+  return [...(filter === null ? [] : [`of ${JSON.stringify(filter)}`]), ...changes].join(', ') || '-';
 }
+
+/** What an action is about, among what it set. */
+const NAMED = ['workflow', 'schedule'];
 
 /** What was before; of tasks it is known by their ids, and shown for one alone. */
 function oldOf(before: AuditRow['before'], ids: AuditRow['task_ids']): Readonly<Record<string, unknown>> {
@@ -46,7 +52,10 @@ function oldOf(before: AuditRow['before'], ids: AuditRow['task_ids']): Readonly<
   return ids.length === 1 ? ((old[ids[0]!] ?? {}) as typeof old) : {};
 }
 
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
 function textOf(value: unknown): string {
   if (value === null) return 'default';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value !== 'string') return JSON.stringify(value);
+  return ISO_TIME.test(value) ? localTime(value) : value;
 }

@@ -1,5 +1,5 @@
 import { wrapText } from '../../lib/wrap.ts';
-import type { Explanation } from '../../queue/inspect/explain-task.ts';
+import type { Cause, Explanation } from '../../queue/inspect/explain-task.ts';
 import type { Screen } from '../run/output.ts';
 import { causeText } from './cause-text.ts';
 import { paintStatus } from './format-task-list.ts';
@@ -20,15 +20,30 @@ export function formatExplanation(explanation: Explanation, screen: Screen): str
       const broken = columns === null ? line : wrapText(line, columns);
       return `  ${paint.dim(name)}${broken.slice(2 + width)}`;
     }),
+    ...(status === 'dead'
+      ? [`  its attempts: taskq dead show ${id}; to run it again: taskq dead revive ${id}`]
+      : []),
   ].join('\n');
 }
+
+/** What others have to leave to it, the first that applies. */
+const WAITS: readonly (readonly [Cause<string>['cause'], string])[] = [
+  ['group_full', 'a slot of its group'],
+  ['max_running', 'others of its queue to end'],
+  ['slots_busy', 'a slot of a worker'],
+  ['behind', 'its turn'],
+];
 
 /** A held or ended task does not wait to start. */
 function startText({ status, may_start_at: at, causes }: Explanation, now: number): string {
   if (status !== 'pending' && status !== 'blocked') return '';
-  if (causes.some(({ cause }) => cause === 'waiting_for_parents')) return '  waits for its parents';
+  const has = (which: Cause<string>['cause']) => causes.some(({ cause }) => cause === which);
+  if (has('expired')) return '  will not run';
+  if (has('waiting_for_parents')) return '  waits for its parents';
   if (at === null) return causes.length === 0 ? '' : '  does not start until someone acts';
-  if (causes.some(({ cause }) => cause === 'group_full')) return '  waits for a slot of its group';
   const isNow = Date.parse(at) <= now;
-  return isNow ? '  may start now' : `  may start at ${localTime(at)} (${relativeTime(at, now)})`;
+  const time = `${localTime(at)} (${relativeTime(at, now)})`;
+  const waits = WAITS.find(([cause]) => has(cause));
+  if (waits !== undefined) return `  waits for ${waits[1]}${isNow ? '' : `, not before ${time}`}`;
+  return isNow ? '  may start now' : `  may start at ${time}`;
 }

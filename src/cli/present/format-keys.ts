@@ -28,7 +28,7 @@ export function reportHeldKeys(
   if (format === 'json') return;
   for (const { id, held_key: held } of answers) {
     if (held === null) continue;
-    const until = held.until === null ? 'for ever' : `until ${localTime(held.until)}`;
+    const until = held.until === null ? 'forever' : `until ${localTime(held.until)}`;
     const key = printable(JSON.stringify(held.key));
     talk(
       `task ${id} still holds its key ${key} ${until}: taskq keys release --queue ${printable(held.queue)} ${key}`,

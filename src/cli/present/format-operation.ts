@@ -26,7 +26,9 @@ export function formatOperations(operations: readonly ListedOperation[], screen:
       { title: 'FAILED', cell: ({ failed }) => withCommas(failed), align: 'right', leaves: 3 },
       {
         title: 'DIED',
-        cell: ({ dead_again: died }) => (died === null ? '-' : withCommas(died)),
+        // `+`: others had not ended when the operation had.
+        cell: ({ dead_again: died, not_ended: open }) =>
+          died === null ? '-' : `${withCommas(died)}${open === 0 ? '' : '+'}`,
         align: 'right',
         leaves: 2,
       },
@@ -67,14 +69,24 @@ export function formatOperation(operation: ListedOperation, { paint }: Screen): 
 
 /** `revived 10 of 1,000 tasks, 2 failed`. */
 export function progressText(operation: ListedOperation): string {
-  const { verb, done, skipped, failed, dead_again: died } = operation;
+  const { verb, state, done, skipped, failed, matched, at_least: isMore } = operation;
+  const { dead_again: died, not_ended: open } = operation;
+  const others = state === 'completed' && !isMore ? matched - done - skipped - failed : 0;
   return [
     `${PAST[verb]} ${withCommas(done)} of ${matchedText(operation)} tasks`,
     ...(skipped > 0 ? [`${withCommas(skipped)} skipped`] : []),
     ...(failed > 0 ? [`${withCommas(failed)} failed`] : []),
     ...(died !== null && died > 0 ? [`${withCommas(died)} died again`] : []),
-    ...(operation.state === 'canary' ? ['waiting for the first to end'] : []),
+    ...(others > 0 ? [`${withCommas(others)} no longer matched`] : []),
+    ...(state === 'canary' ? [`waiting for the first to end${awaitedText(operation)}`] : []),
+    ...(state === 'completed' && open !== null && open > 0
+      ? [`${withCommas(open)} of these had not ended yet`]
+      : []),
   ].join(', ');
+}
+
+function awaitedText({ waits_for: ids }: ListedOperation): string {
+  return ids === null || ids.length === 0 ? '' : ` (task${ids.length === 1 ? '' : 's'} ${ids.join(', ')})`;
 }
 
 /** What became of the tasks that failed, a line for each; at most a hundred. */

@@ -74,7 +74,7 @@ function recordedText(isRecorded: boolean | null): string | null {
   return isRecorded === null ? null : isRecorded ? 'recorded' : 'not recorded';
 }
 
-/** How many tasks of the queue run at once, and start in a time, such as `4, 100/1m + 20`. */
+/** How many tasks of the queue run at once, and at what rate they start, such as `4, 100/1m + 20`. */
 function limitsText({ max_running, rate, burst }: ListedQueue): string {
   const limits = [max_running, rateText(rate, burst)];
   return limits.filter((limit) => limit !== null).join(', ') || '-';

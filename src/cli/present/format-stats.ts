@@ -89,7 +89,8 @@ function typeColumns({ paint }: Screen): Column<TypeStats>[] {
 function summaryOf(stats: Stats, window: string, { paint, columns }: Screen): string {
   const oldest =
     stats.oldest_waiting_ms === null ? '' : `, the oldest for ${roughly(stats.oldest_waiting_ms)}`;
-  const canRun = stats.depth === stats.due ? '' : `, ${withCommas(stats.depth)} of them can run`;
+  const canRun =
+    stats.depth === stats.due || stats.workers === 0 ? '' : `, ${withCommas(stats.depth)} of them can run`;
   const rate =
     stats.completed === 0 ? '' : ` (${stats.completed_per_minute} a minute since the first of them started)`;
   const lines = [

@@ -12,6 +12,9 @@ export function formatTaskList(tasks: readonly TaskRow[], screen: Screen): strin
     [
       { title: 'ID', cell: (task) => task.id, align: 'right' },
       { title: 'TYPE', cell: (task) => task.type, shrinksTo: 12 },
+      ...(tasks.some(({ step }) => typeof step === 'string')
+        ? [{ title: 'STEP', cell: ({ step }: TaskRow) => (step ?? '') as string, shrinksTo: 8 }]
+        : []),
       { title: 'QUEUE', leaves: 3, cell: (task) => task.queue, shrinksTo: 8 },
       {
         title: 'STATUS',

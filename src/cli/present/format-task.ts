@@ -152,8 +152,8 @@ function timeoutOf(task: ShownTask, now: number): string {
   return `${timeout}, passed ${relativeTime(String(task.times_out_at), now)}: its handler has not ended`;
 }
 
-function keptText({ by_hand }: ShownTask, { value, from }: DeadRetention): string {
-  const kept = 'until revived or discarded';
+function keptText({ id, by_hand }: ShownTask, { value, from }: DeadRetention): string {
+  const kept = `until taskq dead revive ${id} or taskq dead discard ${id}`;
   return by_hand === true || value === 'ever' ? kept : `${kept}, at most ${value} (${from})`;
 }
 
@@ -180,7 +180,7 @@ function tagsOf(tags: unknown): string {
 function history({ errors, logs, actions, finished_at }: ShownTask, screen: Screen): string[] {
   return [
     ...logs.map((log) => ({ at: log.lines[0]!.at, text: attemptLog(log, screen) })),
-    ...errors.map((error) => ({ at: error.failed_at, text: attempt(error, screen) })),
+    ...errors.map((error, n) => ({ at: error.failed_at, text: attempt(error, errors[n - 1], screen) })),
     ...actions.map((act) => ({ at: act.at, text: action(act, finished_at, screen) })),
   ]
     .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
@@ -204,13 +204,17 @@ const DONE: Readonly<Record<string, string>> = {
   revive: 'revived',
 };
 
-function attempt(failed: AttemptError, { paint, now }: Screen): string {
+/** A stack that the attempt before had too is left out. */
+function attempt(failed: AttemptError, before: AttemptError | undefined, { paint, now }: Screen): string {
   const took = failed.ran_ms === null ? '' : `, ran ${roughly(failed.ran_ms)}`;
   const by = failed.lease_owner === null ? '' : ` on ${printable(failed.lease_owner)}`;
   const next = failed.retry_at === null ? '' : `, due again ${relativeTime(failed.retry_at, now)}`;
   const about = `${localTime(failed.failed_at)} (${relativeTime(failed.failed_at, now)})${took}${by}${next}`;
+  const error = errorText(failed.error as ErrorJson);
+  const isRepeated =
+    before !== undefined && error.includes('\n') && error === errorText(before.error as ErrorJson);
   const parts = [
-    errorText(failed.error as ErrorJson),
+    isRepeated ? `${error.slice(0, error.indexOf('\n'))}\n    (at the same place as before)` : error,
     pretty(failed.result),
     failed.result_note === null ? '' : `result not stored: ${noteText(failed.result_note)}`,
   ].filter((text) => text !== '');

@@ -46,8 +46,14 @@ function factsOf(workflow: ShownWorkflow, now: number): [label: string, text: st
     ['on end', callbackText(workflow.on_end)],
     ['on failing', callbackText(workflow.on_failing)],
     ['on step', callbackText(workflow.on_step)],
-    ['kept', workflow.drop_on === null ? '' : `until ${workflow.drop_on}`],
+    ['kept', keptText(workflow)],
   ];
+}
+
+function keptText({ drop_on, steps }: ShownWorkflow): string {
+  if (drop_on === null) return '';
+  const hasDead = steps.some(({ status }) => status === 'dead');
+  return `until ${drop_on}${hasDead ? ', and as long as it has a dead letter' : ''}`;
 }
 
 /** `12: 7 completed, 1 running`, in the order of a step's life. */
@@ -82,12 +88,15 @@ const ORDER = [
 ];
 
 function stuckText({ id, steps }: ShownWorkflow): string {
+  if (!steps.some(({ waits }) => waits))
+    return `its task of onStep, which adds steps and closes it, will not run again: taskq workflow retry ${id}`;
   const byName = new Map(steps.map((step) => [step.step, step]));
   const deaths = steps
     .filter(({ waits }) => waits)
     .flatMap(({ parents }) => parents.filter(({ is_met }) => !is_met).map(({ step }) => byName.get(step)))
     .filter((parent) => parent !== undefined && isDeath(parent.status))
     .map((parent) => printable(`${parent!.step} (${parent!.status}, task ${parent!.task_id})`));
+  if (deaths.length === 0) return 'what it waited for has been revived: it goes on with a worker';
   return `what is left waits for ${listed([...new Set(deaths)])}: taskq workflow retry ${id}`;
 }
 

@@ -4,6 +4,8 @@ import type { Output } from '../run/output.ts';
 export interface Progress {
   /** Show the progress so far. */
   update(text: string): void;
+  /** Leave the line to something else that is printed meanwhile. */
+  aside(print: () => Promise<void>): Promise<void>;
   /** Remove it from the screen. The caller reports the result. */
   end(): void;
 }
@@ -23,6 +25,11 @@ async function spinner(text: string): Promise<Progress> {
     update(next) {
       spinning.text = next;
     },
+    async aside(print) {
+      spinning.stop();
+      await print();
+      spinning.start();
+    },
     end: () => void spinning.stop(),
   };
 }
@@ -35,6 +42,7 @@ function plainLines(output: Output): Progress {
       last = performance.now();
       output.talk(text);
     },
+    aside: (print) => print(),
     end() {},
   };
 }

@@ -10,6 +10,9 @@ export interface Advice {
   readonly dead?: string;
 }
 
+/** What to do with a finished task that a verb on live or dead ones refused. */
+export const RUN_AGAIN = 'run it again: taskq rerun <id>, or a step with its workflow: taskq workflow retry';
+
 /**
  * Say in a line the state of a task that a verb refused, and which verb to use instead; `<id>` in an advice is the
  * task's. Status null: the task is not known.

@@ -114,7 +114,7 @@ function padded(text: string, width: number, column: Column<never>, isLast: bool
 }
 
 /** Cut to a width on the screen; a cut text ends in an ellipsis. */
-export function cutTo(text: string, width: number): string {
+function cutTo(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let cut = '';
   let used = 0;

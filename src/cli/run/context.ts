@@ -21,16 +21,19 @@ export interface Context {
   /** The database, with its schema checked; closed when the command ends. */
   database(): Promise<Database>;
   onSignal(): OnSignal;
-  /** From now on an aborted `signal` lets the command end by itself, soon. A second signal still ends it at once. */
-  catchSignals(): void;
+  /**
+   * From now on an aborted `signal` lets the command end by itself, soon. A second signal still ends it at once.
+   * `close`: the first signal is how the command ends, with the exit code that it returns.
+   */
+  catchSignals(how?: 'finish' | 'close'): void;
   abort(signal: NodeJS.Signals): void;
   /** A database error in words for an operator; any other error unchanged. */
   explain(error: unknown): unknown;
   close(): Promise<void>;
 }
 
-/** What a first SIGINT or SIGTERM does: end the command at once, or let it finish its work. */
-export type OnSignal = 'end' | 'finish';
+/** What a first SIGINT or SIGTERM does: end the command at once, let it finish its work, or be its ordinary end. */
+export type OnSignal = 'end' | 'finish' | 'close';
 
 export interface ContextOptions {
   /** `taskq dead revive`: the application_name of its sessions, which the audit records. */
@@ -87,8 +90,8 @@ export function createContext({ command, env, options, output }: ContextOptions)
     output,
     signal: stop.signal,
     onSignal: () => onSignal,
-    catchSignals() {
-      onSignal = 'finish';
+    catchSignals(how = 'finish') {
+      onSignal = how;
     },
     abort: (signal) => stop.abort(signal),
     config,

@@ -1,6 +1,6 @@
 import { EXIT } from '../../lib/errors.ts';
 
-/** What the exit codes of the binary mean, for the README. */
+/** What the exit codes of the binary mean, for docs/reference.md. */
 export const EXIT_CODES: readonly { readonly codes: readonly number[]; readonly meaning: string }[] = [
   { codes: [EXIT.done], meaning: 'done' },
   {

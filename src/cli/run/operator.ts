@@ -1,18 +1,41 @@
 import { hostname } from 'node:os';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { badOption } from '../../lib/bad-option.ts';
+
+/** The longest reason that the audit takes. */
+const MOST_REASON = 1000;
 
 export interface ActingOptions {
   readonly by?: string;
+  readonly why?: string;
 }
 
-/** Declare the option that names who acts. */
+/** Declare the options that say who acts, and why. */
 export function declareActing(command: Command): Command {
+  return declareName(command).option('--why <text>', 'your reason for the record');
+}
+
+/** Declare the option that names who acts, for a verb whose own `--reason` says why; it takes `--why`, too. */
+export function declareActor(command: Command): Command {
+  return declareName(command)
+    .addOption(new Option('--why <text>').hideHelp())
+    .on('option:why', (text: string) => command.setOptionValue('reason', text));
+}
+
+function declareName(command: Command): Command {
   return command.option('--by <name>', 'your name for the record; default: user@host of this shell');
 }
 
-/** The name to record beside the role of the session. Throws TaskqError (exit 2). */
-export async function actingOf({ by }: ActingOptions): Promise<string> {
+/** What to record beside the role of the session. Throws TaskqError (exit 2). */
+export async function actingOf({ by, why }: ActingOptions): Promise<{ by: string; reason?: string }> {
+  const reason = why?.trim() ?? '';
+  if ([...reason].length > MOST_REASON)
+    throw badOption(`--why: expected a text of at most ${MOST_REASON} characters`);
+  return { by: await actorOf(by), ...(reason !== '' && { reason }) };
+}
+
+/** The name of whoever acts. Throws TaskqError (exit 2). */
+export async function actorOf(by?: string): Promise<string> {
   if (by === undefined) return operatorName();
   const name = by.trim();
   if (name !== '' && name.length <= 200) return name;

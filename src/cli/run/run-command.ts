@@ -31,8 +31,8 @@ function fullName(command: Command): string {
   return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 }
 
-function exitCode({ signal }: Context, code: number): number {
-  return signal.aborted ? exitCodeOf(signal.reason) : code;
+function exitCode({ signal, onSignal }: Context, code: number): number {
+  return signal.aborted && onSignal() !== 'close' ? exitCodeOf(signal.reason) : code;
 }
 
 /** Closing would wait for a running statement, and a user who pressed Ctrl-C must not wait. */

@@ -9,7 +9,7 @@ import { getEnds } from '../../queue/protocol/get-ends.ts';
 import { startProgress } from '../present/progress.ts';
 import type { Call } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
-import { type ActingOptions, actingOf, declareActing } from '../run/operator.ts';
+import { type ActingOptions, actingOf, declareActing, declareActor } from '../run/operator.ts';
 import { confirm } from './confirm.ts';
 import { noteMisspelt } from './misspelt.ts';
 import {
@@ -32,7 +32,9 @@ export interface Asked {
 
 /** Declare what all verbs take that act on tasks. */
 export function declareVerb(command: Command, verb: BulkVerb): Command {
-  return declareActing(declareSelection(command, verb));
+  // Why a task is cancelled is shown with it.
+  const declare = verb === 'cancel' ? declareActor : declareActing;
+  return declare(declareSelection(command, verb));
 }
 
 /** Read those options. Throws TaskqError (exit 2). */
@@ -43,7 +45,7 @@ export async function askedOf(
 ): Promise<Asked> {
   const selection = selectionOf(args, options, verb);
   const filter = selection.kind === 'filter' ? selection.filter : undefined;
-  const acting = { by: await actingOf(options), filter };
+  const acting = { ...(await actingOf(options)), filter };
   return { verb, selection, acting, db: await context.database() };
 }
 
@@ -184,7 +186,13 @@ interface Refused<Refusal extends string> extends BulkAnswer {
 
 /** Where a filter selected nothing, name what may be misspelt in it. */
 export async function noteNothing({ output }: Context, { selection, db }: Asked): Promise<void> {
-  if (selection.kind === 'filter') await noteMisspelt(output, db, selection.filter);
+  if (selection.kind === 'ids') return;
+  const { reason } = selection.filter;
+  if (reason !== undefined && output.format === 'text')
+    output.talk(
+      '--reason selects tasks by why they died or were cancelled; to record why you act, use --why',
+    );
+  await noteMisspelt(output, db, selection.filter);
 }
 
 /** What a bulk leaves alone: ` (3 added by hand stay)`; empty where that is nothing. */

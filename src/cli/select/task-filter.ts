@@ -192,6 +192,11 @@ function parseValues(given: readonly string[]): Record<string, string> {
 
 /** Read the id of a task. Throws TaskqError (exit 2). */
 export function parseId(text: string, what = 'id'): string {
+  if (what === 'id' && /^(?!\d*$)[\da-f]{6,10}$/.test(text))
+    throw badOption(
+      `id ${JSON.stringify(text)}: expected the number of a task, such as 12`,
+      `the digits of a group of dead letters go with --fingerprint: taskq dead show --fingerprint ${text}`,
+    );
   return checkedTaskId(text, what);
 }
 

@@ -1,5 +1,9 @@
 import { EXIT, TaskqError } from '../../lib/errors.ts';
-import { WORKFLOW_ENDS, type WorkflowEndRow } from '../../queue/protocol/get-workflow-ends.ts';
+import {
+  getWorkflowEnds,
+  WORKFLOW_ENDS,
+  type WorkflowEndRow,
+} from '../../queue/protocol/get-workflow-ends.ts';
 import { countsText } from '../present/format-workflow.ts';
 import { printable } from '../present/printable.ts';
 import type { Context } from '../run/context.ts';
@@ -16,9 +20,10 @@ export async function waitForWorkflow(context: Context, id: string, limitMs: num
     const waited = await waiter.wait(id, { timeoutMs: limitMs });
     if (waited.kind === 'gone') throw noSuchWorkflow(id);
     if (waited.kind === 'ended') return await report(context, waited.end);
-    throw new TaskqError('wait_deadline', `workflow ${id} has not ended in time and continues`, {
-      hint: `see taskq workflow show ${id}`,
-    });
+    const [{ state } = {}] = await getWorkflowEnds(await context.database(), [id]);
+    const how =
+      state === 'stuck' ? 'has not ended in time: it is stuck' : 'has not ended in time and continues';
+    throw new TaskqError('wait_deadline', `workflow ${id} ${how}`, { hint: `see taskq workflow show ${id}` });
   } finally {
     await waiter.close(new Error('the wait is over'));
   }

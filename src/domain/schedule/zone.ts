@@ -30,7 +30,7 @@ function isKnown(zone: string): boolean {
 export type LocalMs = number;
 
 /** The offset of a zone's clocks from UTC at an instant, in milliseconds. */
-export function offsetAt(zone: string, at: number): number {
+function offsetAt(zone: string, at: number): number {
   // Clocks show whole seconds, and so do all offsets.
   const second = Math.floor(at / 1000) * 1000;
   const shownBy = Object.fromEntries(

@@ -98,12 +98,14 @@ export type Cause<Time> =
     }
   /** Its attempt exceeded its timeout at `since`, and its handler has not ended. */
   | { readonly cause: 'timed_out'; readonly since: Time }
-  /** The worker that holds it sends no heartbeats: others take the task over. */
+  /** The worker that holds it sends no heartbeats: others, if there are some, take the task over. */
   | {
       readonly cause: 'worker_silent';
       readonly worker: number;
       readonly name: string;
       readonly since: Time;
+      /** Whether another worker is alive. */
+      readonly others: boolean;
     }
   | { readonly cause: 'cancel_requested'; readonly at: Time; readonly reason: string | null }
   | { readonly cause: 'ended'; readonly at: Time; readonly reason: string | null };

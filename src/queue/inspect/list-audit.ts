@@ -31,21 +31,30 @@ export interface AuditRow {
   readonly type: string | null;
   readonly filter: object | null;
   readonly before: object | null;
-  readonly settings: object | null;
+  readonly settings: Readonly<Record<string, unknown>> | null;
   readonly reason: string | null;
 }
 
-/** List what people did, newest first, below the id `after`. */
+export interface AuditPage {
+  readonly actions: readonly AuditRow[];
+  /** Where the next page begins; null: this is the last one. */
+  readonly nextAfter: string | null;
+}
+
+/** List what people did, newest first, below the id `after`; fewer than `limit` if they changed large payloads. */
 export async function listAudit(
   db: Queryable,
   filter: AuditFilter,
   limit: number,
   after: string | null = null,
-): Promise<AuditRow[]> {
-  const rows = await db.query<{ action: AuditRow }>({
-    text: `select to_jsonb(a) - 'extra' || jsonb_build_object('id', a.id::text, 'task_ids', a.task_ids::text[]) as action
+): Promise<AuditPage> {
+  const rows = await db.query<{ action: AuditRow; is_full: boolean }>({
+    text: `select to_jsonb(a) - 'extra' || jsonb_build_object('id', a.id::text, 'task_ids', a.task_ids::text[]) as action,
+        a.extra @> '{"is_full": true}' is true as is_full
       from taskq.list_audit($1, $2, $3) as a`,
     values: [JSON.stringify(filter), limit, after],
   });
-  return rows.map(({ action }) => action);
+  const last = rows.at(-1);
+  const isMore = last !== undefined && (last.is_full || rows.length === limit);
+  return { actions: rows.map(({ action }) => action), nextAfter: isMore ? last.action.id : null };
 }

@@ -18,8 +18,12 @@ export interface ListedOperation {
   /** They were no longer for the verb. */
   readonly skipped: number;
   readonly failed: number;
-  /** How many of the revived tasks died again; null: it does not look. */
+  /** How many of the revived tasks died again while it went on; null: it does not look. */
   readonly dead_again: number | null;
+  /** How many of them had not ended when it last looked; likewise. */
+  readonly not_ended: number | null;
+  /** The first ten of these, for which a canary waits; null: it does not. */
+  readonly waits_for: readonly string[] | null;
   readonly rate: string | null;
   readonly canary: number | null;
   /** A percentage. */
@@ -52,7 +56,8 @@ export async function listOperations(
   { after = null, limit = 100, state, id }: ListOperationsOptions = {},
 ): Promise<ListedOperation[]> {
   const rows = await db.query<{ found: ListedOperation }>({
-    text: `select to_jsonb(o) - 'extra' || jsonb_build_object('id', o.id::text) as found
+    text: `select to_jsonb(o) - 'extra' || '{"not_ended": null, "waits_for": null}' || coalesce(o.extra, '{}')
+          || jsonb_build_object('id', o.id::text) as found
       from taskq.list_operations($1, $2, $3) as o`,
     values: [limit, after, JSON.stringify({ state, id })],
   });

@@ -61,6 +61,8 @@ export interface TaskFilter
   /** Values as text. */
   readonly payload?: Readonly<Record<string, string>>;
   readonly by_hand?: boolean;
+  /** Only tasks of these queues: names in which `*` stands for any text. */
+  readonly queues?: readonly string[];
 }
 
 export type FilterName = keyof ListFilter;

@@ -4,6 +4,8 @@ import type { TaskFilter } from '../inspect/task-filter.ts';
 export interface Acting {
   /** A name to record beside the role. */
   readonly by?: string | undefined;
+  /** Why, recorded too: at most 1,000 characters. */
+  readonly reason?: string | null | undefined;
 }
 
 export interface ActingOnTasks extends Acting {

@@ -8,9 +8,13 @@ export interface AddedType {
 }
 
 /** Make types known before any worker registers them. Returns a row for each. */
-export function addTypes(db: Queryable, names: readonly string[], { by }: Acting = {}): Promise<AddedType[]> {
+export function addTypes(
+  db: Queryable,
+  names: readonly string[],
+  { by, reason }: Acting = {},
+): Promise<AddedType[]> {
   return db.query<AddedType>({
     text: 'select name, added from taskq.add_types($1, $2)',
-    values: [names, JSON.stringify({ by })],
+    values: [names, JSON.stringify({ by, reason })],
   });
 }

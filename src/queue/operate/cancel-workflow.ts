@@ -13,7 +13,7 @@ export interface CancelWorkflowAnswer {
 export async function cancelWorkflow(
   db: Queryable,
   id: string,
-  { reason = null, by }: Acting & { readonly reason?: string | null },
+  { reason = null, by }: Acting,
 ): Promise<CancelWorkflowAnswer> {
   const rows = await db.query<CancelWorkflowAnswer>({
     text: "select answer, extra ->> 'state' as state from taskq.cancel_workflow($1, $2, $3)",

@@ -11,7 +11,7 @@ export interface CancelAnswer {
   readonly leaseExpired?: true;
 }
 
-export interface CancelOptions extends ActingOnTasks {
+export interface CancelOptions extends Omit<ActingOnTasks, 'reason'> {
   /** Send `taskq_done` when a held task has ended, and keep it findable after that, whatever its retention. */
   readonly notifyDone?: true;
 }

@@ -14,10 +14,10 @@ export async function getDefaults(db: Queryable): Promise<Readonly<Record<string
 export async function setDefaults(
   db: Queryable,
   settings: Readonly<Record<string, unknown>>,
-  { by }: Acting = {},
+  { by, reason }: Acting = {},
 ): Promise<void> {
   await db.query({
     text: 'select taskq.set_defaults($1, $2)',
-    values: [JSON.stringify(settings), JSON.stringify({ by })],
+    values: [JSON.stringify(settings), JSON.stringify({ by, reason })],
   });
 }

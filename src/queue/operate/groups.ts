@@ -11,11 +11,11 @@ export async function setGroup(
   queue: string,
   group: string,
   settings: GroupSettings,
-  { by }: Acting = {},
+  { by, reason }: Acting = {},
 ): Promise<void> {
   await db.query({
     text: 'select taskq.set_group($1, $2, $3, $4)',
-    values: [queue, group, JSON.stringify(settings), JSON.stringify({ by })],
+    values: [queue, group, JSON.stringify(settings), JSON.stringify({ by, reason })],
   });
 }
 
@@ -24,11 +24,11 @@ export async function pauseGroup(
   db: Queryable,
   queue: string,
   group: string,
-  { by, reason }: Acting & { readonly reason: string | null },
+  { by, reason }: Acting,
 ): Promise<void> {
   await db.query({
     text: 'select taskq.pause_group($1, $2, $3, $4)',
-    values: [queue, group, by ?? null, reason],
+    values: [queue, group, by ?? null, reason ?? null],
   });
 }
 
@@ -37,11 +37,11 @@ export async function resumeGroup(
   db: Queryable,
   queue: string,
   group: string,
-  { by }: Acting = {},
+  { by, reason }: Acting = {},
 ): Promise<boolean> {
   const rows = await db.query<{ resumed: boolean }>({
     text: 'select taskq.resume_group($1, $2, $3) as resumed',
-    values: [queue, group, JSON.stringify({ by })],
+    values: [queue, group, JSON.stringify({ by, reason })],
   });
   return rows[0]!.resumed;
 }

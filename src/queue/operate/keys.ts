@@ -1,11 +1,11 @@
 import type { Queryable } from '../../lib/database.ts';
 import type { Acting } from './acting.ts';
 
-/** A key held for a period, or for ever. */
+/** A key held for a period, or forever. */
 export interface HeldKey {
   readonly queue: string;
   readonly key: string;
-  /** ISO 8601; null: for ever. */
+  /** ISO 8601; null: forever. */
   readonly until: string | null;
 }
 
@@ -18,7 +18,7 @@ export interface ListedKey extends HeldKey {
 /** `live`: a live task has the key; it becomes free when that task ends. */
 export type KeyRelease = 'released' | 'live' | 'not_held';
 
-/** List the keys held for a period or for ever, by queue and key, starting after `after`. */
+/** List the keys held for a period or forever, by queue and key, starting after `after`. */
 export async function listKeys(
   db: Queryable,
   filter: { readonly queue?: string | undefined; readonly key?: string | undefined },
@@ -35,15 +35,15 @@ export async function listKeys(
   return rows.map(({ key }) => key);
 }
 
-/** Free a key that is held for a period or for ever. */
+/** Free a key that is held for a period or forever. */
 export async function releaseKey(
   db: Queryable,
   { queue, key }: { readonly queue: string; readonly key: string },
-  { by }: Acting = {},
+  { by, reason }: Acting = {},
 ): Promise<KeyRelease> {
   const rows = await db.query<{ answer: KeyRelease }>({
     text: 'select taskq.release_key($1, $2, $3) as answer',
-    values: [queue, key, JSON.stringify({ by })],
+    values: [queue, key, JSON.stringify({ by, reason })],
   });
   return rows[0]!.answer;
 }

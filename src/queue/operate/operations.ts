@@ -1,5 +1,6 @@
 import type { StoredChanges } from '../../domain/edit-changes.ts';
 import type { OperationVerb, StoredLimits } from '../../domain/operation.ts';
+import { countOf } from '../../lib/count.ts';
 import type { Queryable } from '../../lib/database.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import type { TaskFilter } from '../inspect/task-filter.ts';
@@ -9,7 +10,6 @@ export interface NewOperation extends Acting, Partial<StoredLimits> {
   readonly verb: OperationVerb;
   /** Which tasks: those that match, or those with these ids. */
   readonly filter: TaskFilter | { readonly ids: readonly string[] };
-  readonly reason?: string | undefined;
   /** Change nothing. */
   readonly dryRun?: boolean | undefined;
   /** Start only if that many tasks match. */
@@ -49,11 +49,11 @@ export async function startOperation(db: Queryable, operation: NewOperation): Pr
 /** Returns the id of an operation that was started. Throws TaskqError: another number matched than expected. */
 export function startedId({ id, matched, at_least: isMore }: StartedOperation, expect?: number): string {
   if (id !== null) return id;
-  throw new TaskqError(
-    'unexpected_matches',
-    `${matched}${isMore ? ' or more' : ''} tasks match, not ${expect}: nothing was started`,
-    { hint: 'look at them again with a dry run' },
-  );
+  const exactly = `${countOf(matched, 'task')} ${matched === 1 ? 'matches' : 'match'}`;
+  const those = isMore ? `${matched} or more tasks match` : exactly;
+  throw new TaskqError('unexpected_matches', `${those}, not ${expect}: nothing was started`, {
+    hint: 'look at them again with a dry run',
+  });
 }
 
 function optionsOf({ by, reason, rate, canary, stop_at, expect, dryRun, ...others }: NewOperation): object {
@@ -90,7 +90,7 @@ export interface StoppedOperation {
 export async function stopOperation(
   db: Queryable,
   id: string,
-  { by, reason }: Acting & { readonly reason?: string | undefined } = {},
+  { by, reason }: Acting = {},
 ): Promise<StoppedOperation> {
   const rows = await db.query<StoppedOperation>({
     text: "select answer, extra ->> 'state' as state from taskq.stop_operation($1, $2)",

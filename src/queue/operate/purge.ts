@@ -15,10 +15,10 @@ export interface PurgeAnswer {
 export function purge(
   db: Queryable,
   ids: readonly string[],
-  { by, filter }: ActingOnTasks = {},
+  { by, reason, filter }: ActingOnTasks = {},
 ): Promise<PurgeAnswer[]> {
   return db.query<PurgeAnswer>({
     text: "select id, answer, extra ->> 'status' as status, extra -> 'held_key' as held_key from taskq.purge($1, $2)",
-    values: [ids, JSON.stringify({ by, filter })],
+    values: [ids, JSON.stringify({ by, reason, filter })],
   });
 }

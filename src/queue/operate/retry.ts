@@ -13,10 +13,10 @@ export interface RetryAnswer {
 export function retry(
   db: Queryable,
   ids: readonly string[],
-  { by, filter }: ActingOnTasks = {},
+  { by, reason, filter }: ActingOnTasks = {},
 ): Promise<RetryAnswer[]> {
   return db.query<RetryAnswer>({
     text: "select id, answer, extra ->> 'status' as status from taskq.retry($1, $2)",
-    values: [ids, JSON.stringify({ by, filter })],
+    values: [ids, JSON.stringify({ by, reason, filter })],
   });
 }

@@ -24,7 +24,7 @@ export interface ScheduleSet {
 export async function setSchedule(
   db: Queryable,
   { name, expression, type, payload, options }: NewSchedule,
-  { by, allowUnknown, ifAbsent }: SetScheduleOptions = {},
+  { by, reason, allowUnknown, ifAbsent }: SetScheduleOptions = {},
 ): Promise<ScheduleSet> {
   const next = nextTick(expression, options.tz, await databaseTime(db));
   const rows = await db.query<{ created: boolean; next_at: string | null }>({
@@ -36,7 +36,7 @@ export async function setSchedule(
       payload,
       JSON.stringify({
         ...options,
-        ...{ by, allow_unknown: allowUnknown, if_absent: ifAbsent },
+        ...{ by, reason, allow_unknown: allowUnknown, if_absent: ifAbsent },
         next_at: next === undefined ? 'infinity' : new Date(next).toISOString(),
       }),
     ],
@@ -46,20 +46,20 @@ export async function setSchedule(
 }
 
 /** Fire no more ticks until the schedule is resumed. False: there is no such schedule. */
-export async function pauseSchedule(
-  db: Queryable,
-  name: string,
-  { by, reason }: Acting & { readonly reason: string | null },
-): Promise<boolean> {
+export async function pauseSchedule(db: Queryable, name: string, { by, reason }: Acting): Promise<boolean> {
   const rows = await db.query<{ paused: boolean }>({
     text: 'select taskq.pause_schedule($1, $2, $3) as paused',
-    values: [name, by ?? null, reason],
+    values: [name, by ?? null, reason ?? null],
   });
   return rows[0]!.paused;
 }
 
 /** Resume a paused schedule from its next tick on. False: it was not paused. */
-export async function resumeSchedule(db: Queryable, name: string, { by }: Acting = {}): Promise<boolean> {
+export async function resumeSchedule(
+  db: Queryable,
+  name: string,
+  { by, reason }: Acting = {},
+): Promise<boolean> {
   const [schedule] = await listSchedules(db, { name });
   if (schedule === undefined) return false;
   const now = await databaseTime(db);
@@ -74,17 +74,21 @@ export async function resumeSchedule(db: Queryable, name: string, { by }: Acting
     text: 'select taskq.resume_schedule($1, $2) as resumed',
     values: [
       name,
-      JSON.stringify({ by, ...(next !== undefined && { next_at: new Date(next).toISOString() }) }),
+      JSON.stringify({ by, reason, ...(next !== undefined && { next_at: new Date(next).toISOString() }) }),
     ],
   });
   return rows[0]!.resumed;
 }
 
 /** Remove a schedule; its tasks stay. False: there is no such schedule. */
-export async function removeSchedule(db: Queryable, name: string, { by }: Acting = {}): Promise<boolean> {
+export async function removeSchedule(
+  db: Queryable,
+  name: string,
+  { by, reason }: Acting = {},
+): Promise<boolean> {
   const rows = await db.query<{ removed: boolean }>({
     text: 'select taskq.remove_schedule($1, $2) as removed',
-    values: [name, JSON.stringify({ by })],
+    values: [name, JSON.stringify({ by, reason })],
   });
   return rows[0]!.removed;
 }
@@ -101,17 +105,17 @@ export interface ScheduleRun {
 export async function runSchedule(
   db: Queryable,
   name: string,
-  { by }: Acting = {},
+  { by, reason }: Acting = {},
 ): Promise<ScheduleRun | undefined> {
   const rows = await db.query<ScheduleRun>({
     text: `select id, created, extra ->> 'error' as error from taskq.run_schedule($1, $2)`,
-    values: [name, JSON.stringify({ by })],
+    values: [name, JSON.stringify({ by, reason })],
   });
   return rows[0];
 }
 
 /** The database's time, in milliseconds since the epoch: ticks are those after it. */
-export async function databaseTime(db: Queryable): Promise<number> {
+async function databaseTime(db: Queryable): Promise<number> {
   const rows = await db.query<{ ms: number }>({
     text: 'select (extract(epoch from clock_timestamp()) * 1000)::double precision as ms',
   });
@@ -141,7 +145,7 @@ export type SyncAnswer = 'added' | 'changed' | 'unchanged' | 'removed' | 'left';
 export async function syncSchedules(
   db: Queryable,
   schedules: readonly NewSchedule[],
-  { others, by }: Acting & { readonly others: 'remove' | 'leave' },
+  { others, by, reason }: Acting & { readonly others: 'remove' | 'leave' },
 ): Promise<ReadonlyMap<string, SyncAnswer>> {
   const existing = new Map((await allSchedules(db)).map((schedule) => [schedule.name, schedule]));
   const answers = new Map<string, SyncAnswer>();
@@ -150,11 +154,11 @@ export async function syncSchedules(
     const before = existing.get(name);
     existing.delete(name);
     const isSame = before !== undefined && isSameSchedule(schedule, before);
-    if (!isSame) await setSchedule(db, schedule, { by, allowUnknown: true });
+    if (!isSame) await setSchedule(db, schedule, { by, reason, allowUnknown: true });
     answers.set(name, before === undefined ? 'added' : isSame ? 'unchanged' : 'changed');
   }
   for (const name of existing.keys()) {
-    if (others === 'remove') await removeSchedule(db, name, { by });
+    if (others === 'remove') await removeSchedule(db, name, { by, reason });
     answers.set(name, others === 'remove' ? 'removed' : 'left');
   }
   return answers;

@@ -10,10 +10,10 @@ export async function setQueue(
   db: Queryable,
   queue: string,
   settings: QueueSettings,
-  { by }: Acting = {},
+  { by, reason }: Acting = {},
 ): Promise<void> {
   await db.query({
     text: 'select taskq.set_queue($1, $2, $3)',
-    values: [queue, JSON.stringify(settings), JSON.stringify({ by })],
+    values: [queue, JSON.stringify(settings), JSON.stringify({ by, reason })],
   });
 }

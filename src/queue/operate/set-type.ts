@@ -6,10 +6,10 @@ export async function setType(
   db: Queryable,
   type: string,
   settings: Readonly<Record<string, unknown>>,
-  { by }: Acting = {},
+  { by, reason }: Acting = {},
 ): Promise<void> {
   await db.query({
     text: 'select taskq.set_type($1, $2, $3)',
-    values: [type, JSON.stringify(settings), JSON.stringify({ by })],
+    values: [type, JSON.stringify(settings), JSON.stringify({ by, reason })],
   });
 }

@@ -17,11 +17,11 @@ export async function setWorker(
   db: Queryable,
   workerId: string,
   settings: WorkerSettings,
-  { by }: Acting = {},
+  { by, reason }: Acting = {},
 ): Promise<boolean> {
   const rows = await db.query<{ found: boolean }>({
     text: 'select taskq.set_worker($1, $2, $3) as found',
-    values: [workerId, JSON.stringify(settings), JSON.stringify({ by })],
+    values: [workerId, JSON.stringify(settings), JSON.stringify({ by, reason })],
   });
   return rows[0]!.found;
 }

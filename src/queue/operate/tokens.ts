@@ -13,20 +13,24 @@ export interface NewToken extends Omit<FoundToken, 'queues'> {
 export async function addToken(
   db: Queryable,
   { name, hash, role, queues, expiresMs }: NewToken,
-  { by }: Acting = {},
+  { by, reason }: Acting = {},
 ): Promise<boolean> {
   const rows = await db.query<{ added: boolean }>({
     text: 'select taskq.add_token($1, $2, $3) as added',
-    values: [name, hash, JSON.stringify({ role, queues, expires_ms: expiresMs, by })],
+    values: [name, hash, JSON.stringify({ role, queues, expires_ms: expiresMs, by, reason })],
   });
   return rows[0]!.added;
 }
 
 /** Remove a token. False: there is none of this name. */
-export async function revokeToken(db: Queryable, name: string, { by }: Acting = {}): Promise<boolean> {
+export async function revokeToken(
+  db: Queryable,
+  name: string,
+  { by, reason }: Acting = {},
+): Promise<boolean> {
   const rows = await db.query<{ revoked: boolean }>({
     text: 'select taskq.revoke_token($1, $2) as revoked',
-    values: [name, JSON.stringify({ by })],
+    values: [name, JSON.stringify({ by, reason })],
   });
   return rows[0]!.revoked;
 }

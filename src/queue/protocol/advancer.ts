@@ -1,7 +1,7 @@
 import { backingOffMs } from '../../lib/backing-off.ts';
 import type { Queryable } from '../../lib/database.ts';
 import { Wakeup } from '../../lib/wakeup.ts';
-import { advanceOperations, type EndedOperation } from './advance-operations.ts';
+import { type Advanced, advanceOperations, type EndedOperation } from './advance-operations.ts';
 
 export interface AdvancerOptions {
   readonly db: Queryable;
@@ -30,9 +30,14 @@ export class Advancer {
     this.#options = options;
   }
 
+  /** An operation goes on, or may. */
+  get isNeeded(): boolean {
+    return this.#dueAt < Number.POSITIVE_INFINITY;
+  }
+
   /** Take when the next batch is due, in milliseconds; null: there is no operation. */
   learn(nextMs: number | null): void {
-    if (nextMs === null && this.#dueAt === Number.POSITIVE_INFINITY) return;
+    if (nextMs === null && !this.isNeeded) return;
     this.#dueAt = nextMs === null ? Number.POSITIVE_INFINITY : performance.now() + nextMs;
     if (nextMs === null) this.#spareUntil = this.#spared = 0;
     this.#wakeup.trigger();
@@ -48,7 +53,7 @@ export class Advancer {
 
   /** Advance what is due, until no operation goes on, or `stop`. */
   async untilNone(stop: AbortSignal): Promise<void> {
-    for (let failures = 0; !stop.aborted && this.#dueAt < Number.POSITIVE_INFINITY; ) {
+    for (let failures = 0; !stop.aborted && this.isNeeded; ) {
       const waitMs = Math.max(this.#dueAt, this.#spareUntil) - performance.now();
       if (waitMs > 0) {
         await this.#wakeup.wait(waitMs, stop);
@@ -66,18 +71,30 @@ export class Advancer {
   }
 
   async #advance(stop: AbortSignal): Promise<void> {
-    const { db, onEnded } = this.#options;
+    const { onEnded } = this.#options;
     const began = performance.now();
-    const { advanced, nextMs, ended } = await advanceOperations(db);
+    const { advanced, nextMs, ended } = await this.#ask();
     const tookMs = performance.now() - began;
     for (const operation of ended) onEnded?.(operation);
     this.#spared = advanced > 0 ? 0 : this.#spared + 1;
-    this.#dueAt = nextMs === null ? Number.POSITIVE_INFINITY : performance.now() + nextMs;
+    if (nextMs !== null) this.#dueAt = Math.min(this.#dueAt, performance.now() + nextMs);
     this.#spareUntil =
       this.#spared > 0
         ? performance.now() + Math.min(SPARE.maxMs, SPARE.baseMs * 2 ** (this.#spared - 1))
         : 0;
     // Batches without a rate leave half of the time to other statements.
     if (advanced > 0 && nextMs !== null) await this.#wakeup.wait(tookMs, stop);
+  }
+
+  /** What is learned while the answer is on its way stays: the answer may not know of it. */
+  async #ask(): Promise<Advanced> {
+    const dueAt = this.#dueAt;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    try {
+      return await advanceOperations(this.#options.db);
+    } catch (error) {
+      this.#dueAt = dueAt;
+      throw error;
+    }
   }
 }

@@ -75,9 +75,13 @@ export class EndWaiter<End extends { readonly id: string; readonly live: boolean
     this.#options = options;
   }
 
-  /** Wait until the one with this id has ended. Rejects with the database's error, or with the signal's reason. */
+  /**
+   * Wait until the one with this id has ended. Rejects with the database's error, with the signal's reason, or with why
+   * this waiter was closed.
+   */
   wait(id: string, { timeoutMs = Number.POSITIVE_INFINITY, signal }: WaitLimits = {}): Promise<Waited<End>> {
     return new Promise((resolve, reject) => {
+      if (this.#closed.signal.aborted) return reject(this.#closed.signal.reason);
       if (signal?.aborted) return reject(signal.reason);
       const watched = this.#watch(id);
       const end = () => {
@@ -108,7 +112,7 @@ export class EndWaiter<End extends { readonly id: string; readonly live: boolean
 
   /** Reject every wait with this error, and close the listener. */
   async close(why: Error): Promise<void> {
-    this.#closed.abort();
+    this.#closed.abort(why);
     this.#rejectAll(why);
     const listener = await this.#listener;
     await listener?.close().catch(() => {});
@@ -156,13 +160,16 @@ export class EndWaiter<End extends { readonly id: string; readonly live: boolean
     const due = this.#takeDue(performance.now());
     if (due.size === 0) return;
     const ids = [...due.keys()];
+    // Who begins to wait while the answer is on its way may know more than it says: for them it looks again.
+    const asking = [...due].map(([id, { waiting }]) => [id, [...waiting]] as const);
     const { db, source } = this.#options;
     await source.ask(db, ids);
     const ends = new Map((await source.get(db, ids)).map((end) => [end.id, end]));
-    for (const [id, { waiting }] of due) {
+    for (const [id, waiting] of asking) {
       const end = ends.get(id);
       if (end?.live) continue;
-      for (const waiter of [...waiting]) waiter.resolve(end ? { kind: 'ended', end } : { kind: 'gone' });
+      for (const waiter of waiting) waiter.resolve(end ? { kind: 'ended', end } : { kind: 'gone' });
+      if (this.#watched.has(id)) this.#urgent.add(id);
     }
   }
 

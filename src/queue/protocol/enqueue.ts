@@ -106,14 +106,23 @@ export interface EnqueuedCounts {
   readonly refused: number;
 }
 
-/** The same without the ids of the tasks. */
-export async function enqueueCounted(
-  db: Queryable,
-  { values }: Bulk,
-): Promise<EnqueuedCounts & { readonly refusals: readonly Refusal[] }> {
-  const rows = await db.query<Omit<EnqueuedCounts, 'refused'> & { refusals: Refusal[] | null }>({
+/** The counts, and what is told of single tasks. */
+export interface EnqueuedBulk extends EnqueuedCounts {
+  readonly refusals: readonly Refusal[];
+  /** The first and the last of the ids that were given; null: none was. */
+  readonly ends: readonly [first: string, last: string] | null;
+}
+
+/** The same without the ids of all tasks. */
+export async function enqueueCounted(db: Queryable, { values }: Bulk): Promise<EnqueuedBulk> {
+  const rows = await db.query<
+    Omit<EnqueuedBulk, 'refused' | 'refusals'> & { readonly refusals: Refusal[] | null }
+  >({
     name: 'taskq_enqueue_counted',
     text: `select count(*) filter (where created)::integer as created,
+        case when bool_or(created) then array[
+          (min(id) filter (where created))::text, (max(id) filter (where created))::text
+        ] end as ends,
         count(*) filter (where extra ->> 'answer' = 'replaced')::integer as replaced,
         count(*) filter (where extra ->> 'answer' = 'again')::integer as again,
         json_agg(

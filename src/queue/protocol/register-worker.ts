@@ -55,13 +55,13 @@ export interface Registered {
   /** Others have some of its settings locked, so not all are stored yet: call `reloadWorker`. */
   readonly typesLeft: boolean;
   readonly differing: readonly Difference[];
-  /** Types whose `onComplete` and `onDead` are not stored: tasks would follow each other for ever. */
-  readonly cycles: readonly CallbackCycle[];
+  /** Types whose `onComplete` and `onDead` are not stored. */
+  readonly leftOut: readonly CallbacksLeftOut[];
 }
 
-export interface CallbackCycle {
+export interface CallbacksLeftOut {
   readonly type: string;
-  /** Names the types that would follow each other. */
+  /** The types that would follow each other forever, or the right that the role lacks. */
   readonly fault: string;
 }
 
@@ -74,7 +74,7 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
       installation: string;
       types_left?: boolean;
       differing?: Difference[];
-      cycles?: CallbackCycle[];
+      left_out?: CallbacksLeftOut[];
     };
   }>({
     text: 'select worker_id, cursors, extra from taskq.register_worker($1)',
@@ -104,11 +104,11 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
     cursors: cursors ?? [],
     typesLeft: extra.types_left === true,
     differing: extra.differing ?? [],
-    cycles: extra.cycles ?? [],
+    leftOut: extra.left_out ?? [],
   };
 }
 
-export interface Reloaded extends Pick<Registered, 'cycles'> {
+export interface Reloaded extends Pick<Registered, 'leftOut'> {
   /** False: others have some of it locked, and it is not stored yet. */
   readonly isStored: boolean;
 }
@@ -119,12 +119,12 @@ export async function reloadWorker(
   workerId: number,
   { types, defaults, queueSettings }: DeclaredSettings,
 ): Promise<Reloaded> {
-  const rows = await db.query<{ stored: boolean; extra: { cycles?: CallbackCycle[] } | null }>({
+  const rows = await db.query<{ stored: boolean; extra: { left_out?: CallbacksLeftOut[] } | null }>({
     text: 'select stored, extra from taskq.reload_worker($1, $2, $3)',
     values: [workerId, JSON.stringify(types), JSON.stringify({ defaults, queue_settings: queueSettings })],
   });
   const { stored: isStored, extra } = rows[0]!;
-  return { isStored, cycles: extra?.cycles ?? [] };
+  return { isStored, leftOut: extra?.left_out ?? [] };
 }
 
 /** Record that this worker has ended in order. False: its row is locked or gone. */

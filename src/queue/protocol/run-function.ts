@@ -4,6 +4,7 @@ import { isServerError, type Queryable } from '../../lib/database.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { parseExact } from '../../lib/exact-json.ts';
 import type { LastStatement } from '../../lib/open-transaction.ts';
+import { isUnsent } from '../../lib/unsent.ts';
 
 /** What a row of the call has. */
 export interface AnswerRow {
@@ -49,9 +50,28 @@ export function answerOf(name: string, [row]: readonly Pick<AnswerRow, 'answer'>
   );
 }
 
-/** The error of a call as FunctionError, if the server has raised it; else as it is. */
+/** Looks for a function by its name, which has the form that `internal.run_function` takes. */
+export function findFunction(name: string): LastStatement {
+  return {
+    text: `select pg_catalog.has_schema_privilege(n.oid, 'usage')
+        and pg_catalog.has_function_privilege(p.oid, 'execute') as usable
+      from pg_catalog.parse_ident($1::pg_catalog.text) as parts
+      join pg_catalog.pg_namespace as n on n.nspname operator(pg_catalog.=) parts[1]
+      join pg_catalog.pg_proc as p on p.pronamespace operator(pg_catalog.=) n.oid
+        and p.proname operator(pg_catalog.=) parts[2] and p.proargtypes::pg_catalog.text operator(pg_catalog.=) '3802'`,
+    values: [name],
+  };
+}
+
+/** Throws FunctionError unless the function was found, and this role may execute it. */
+export function refuseUncallable(name: string, [found]: readonly { readonly usable: boolean }[]): void {
+  if (found === undefined) throw new FunctionError('UnknownFunction', `there is no function ${name}(jsonb)`);
+  if (!found.usable) throw new FunctionError('FunctionNotGranted', `${name} is not granted to this role`);
+}
+
+/** The error of a call as FunctionError, if the server has raised it; else, and if it was never sent, as it is. */
 export function functionErrorOf(name: string, error: unknown): unknown {
-  if (!isServerError(error)) return error;
+  if (!isServerError(error) || isUnsent(error)) return error;
   const { code = '', message } = error;
   if (!isOfCall(error)) return new FunctionError('FunctionFailed', message, error);
   if (code === '42501') return new FunctionError('FunctionNotGranted', `${name}: ${message}`, error);

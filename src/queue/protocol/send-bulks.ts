@@ -5,6 +5,7 @@ import {
   type Bulk,
   type EnqueueAnswer,
   type Enqueued,
+  type EnqueuedBulk,
   type EnqueuedCounts,
   enqueueCounted,
   enqueueMany,
@@ -27,6 +28,8 @@ export interface SendOptions {
    * if there is `onEnqueued`, whose answers have it.
    */
   readonly onRefused?: ((refusal: Refusal) => void) | undefined;
+  /** Called after each bulk that created tasks, with the first and the last of their ids; likewise. */
+  readonly onCreated?: ((ends: readonly [first: string, last: string]) => void) | undefined;
 }
 
 /** The answer to an enqueue of many. */
@@ -49,7 +52,7 @@ export interface EnqueuedMany extends EnqueuedCounts {
 export async function sendBulks(
   db: Queryable,
   bulks: AsyncIterable<Bulk>,
-  { commits, explain, signal, onSent, onEnqueued, onRefused }: SendOptions,
+  { commits, explain, signal, onSent, onEnqueued, onRefused, onCreated }: SendOptions,
 ): Promise<EnqueuedMany> {
   let [sent, sending] = [0, 0];
   const total = { created: 0, replaced: 0, again: 0, refused: 0 };
@@ -58,11 +61,12 @@ export async function sendBulks(
       if (signal?.aborted) throw signal.reason;
       sending = bulk.count;
       const answers = onEnqueued && (await enqueueMany(db, bulk));
-      const { refusals, ...counts } = answers ? countsOf(answers) : await enqueueCounted(db, bulk);
+      const { refusals, ends, ...counts } = answers ? countsOf(answers) : await enqueueCounted(db, bulk);
       sending = 0;
       for (const answer of COUNTED) total[answer] += counts[answer];
       for (const refusal of refusals) onRefused?.({ ...refusal, place: sent + refusal.place });
       sent += bulk.count;
+      if (ends !== null) onCreated?.(ends);
       if (answers) onEnqueued?.(answers);
       onSent?.(sent);
     }
@@ -77,7 +81,7 @@ export async function sendBulks(
 
 const COUNTED = ['created', 'replaced', 'again', 'refused'] as const;
 
-function countsOf(answers: readonly Enqueued[]): EnqueuedCounts & { readonly refusals: readonly Refusal[] } {
+function countsOf(answers: readonly Enqueued[]): EnqueuedBulk {
   const count = (answer: EnqueueAnswer) => answers.filter((one) => one.answer === answer).length;
   return {
     created: count('created'),
@@ -85,5 +89,6 @@ function countsOf(answers: readonly Enqueued[]): EnqueuedCounts & { readonly ref
     again: count('again'),
     refused: count('key_of_another'),
     refusals: [],
+    ends: null,
   };
 }

@@ -5,7 +5,7 @@ import { prepareSession } from '../../lib/session.ts';
 import { installedAdditions } from './additions.ts';
 import type { Blocker } from './blockers.ts';
 import { checkSchema } from './check-schema.ts';
-import { type Grant, grantStatements, grantsOf, OWNER, type Wanted } from './grant-statements.ts';
+import { type Grant, grantStatements, grantsOf, kindsOf, OWNER, type Wanted } from './grant-statements.ts';
 import { patiently } from './patiently.ts';
 import { readAdditions, readFunctions } from './schema-release.ts';
 
@@ -14,6 +14,16 @@ export interface Granted {
   /** Who owned the schema before; null: `owner` did. */
   readonly formerOwner: string | null;
   readonly grants: readonly Grant[];
+  readonly excess: readonly Excess[];
+}
+
+/** What a role may do that no kind of role needs, by default privileges or grants of others. */
+export interface Excess {
+  readonly role: string;
+  /** How many of our functions that only functions of ours call. */
+  readonly functions: number;
+  /** How many of our tables it may read or change. */
+  readonly tables: number;
 }
 
 /** How long to retry while other transactions hold a table, which changes its owner. */
@@ -47,12 +57,43 @@ export async function applyGrants(
       owner: OWNER,
       formerOwner: former === OWNER ? null : former,
       grants: grantsOf(wanted, [...functions, ...installed.flatMap((addition) => additions[addition])]),
+      excess: await findExcess(
+        client,
+        [...new Set(wanted.roles.map(({ role }) => role))],
+        functions.filter((one) => kindsOf(one).length === 0).map(({ name }) => name),
+      ),
     };
   } catch (error) {
     throw explainRefusal(error);
   } finally {
     await client.end();
   }
+}
+
+/** Of these roles, those that may do more than their kinds; those that may act as the owner may do all. */
+async function findExcess(
+  client: Client,
+  roles: readonly string[],
+  internal: readonly string[],
+): Promise<Excess[]> {
+  const { rows } = await client.query<Excess>(
+    `select * from (
+      select r.role, (
+        select count(*)::integer from pg_proc p
+        where p.pronamespace = 'taskq'::regnamespace and p.proname = any ($2)
+          and has_function_privilege(r.role, p.oid, 'execute')
+      ) as functions, (
+        select count(*)::integer from pg_class c
+        where c.relnamespace = 'taskq'::regnamespace and c.relkind in ('r', 'p')
+          and has_table_privilege(r.role, c.oid, 'select, insert, update, delete, truncate')
+      ) as tables
+      from unnest($1::name[]) as r (role)
+      where not pg_has_role(r.role, $3, 'member')
+    ) as e
+    where e.functions > 0 or e.tables > 0`,
+    [roles, internal, OWNER],
+  );
+  return rows;
 }
 
 async function ownerOf(client: Client): Promise<string> {

@@ -1,6 +1,7 @@
 import { withLiterals } from '../../lib/literal.ts';
 import { type Kind, kindsIn } from './head-comment.ts';
 import { type Addition, commentOf, type SqlFunction } from './schema-release.ts';
+import { untrusted } from './untrusted.ts';
 
 /** The role that owns the schema. It cannot log in, and may do nothing else. */
 export const OWNER = 'taskq_owner';
@@ -116,6 +117,11 @@ function quoted(name: string): string {
 const ACTING =
   "case when current_setting('server_version_num')::integer >= 160000 then 'set' else 'member' end";
 
+/** Whether a release made the function `p`. */
+const IS_OURS = `exists (
+    select from taskq.release, jsonb_each(objects) as made where made.value ->> 'signature' = p.oid::regprocedure::text
+  )`;
+
 /**
  * Hands over what the role owns that has migrated. Objects of others in the schema stay theirs; what belongs to a table
  * (its row type, the sequence of a column) follows it. The former owner becomes a member, unless it is a superuser: it
@@ -129,6 +135,9 @@ declare
   spaces oid[];
   member name;
   object text;
+  threats text;
+  remedies text;
+  excess text[];
 begin
   -- As migrate does, which makes objects that would not be handed over.
   perform pg_advisory_xact_lock(hashtext('taskq.migrate'));
@@ -169,6 +178,27 @@ begin
   if (select rolsuper from pg_roles where rolname = '${OWNER}') then
     raise exception 'role ${OWNER} is a superuser: every function would run with all rights'
       using errcode = '42501', hint = 'alter role ${OWNER} nosuperuser';
+  end if;
+  select array_remove(
+    array[
+      case when rolcanlogin then 'login' end, case when rolcreatedb then 'createdb' end,
+      case when rolcreaterole then 'createrole' end, case when rolreplication then 'replication' end,
+      case when rolbypassrls then 'bypassrls' end
+    ],
+    null
+  )
+  into excess from pg_roles where rolname = '${OWNER}';
+  if excess <> '{}' then
+    raise exception 'role ${OWNER} may do more than own the schema: %', array_to_string(excess, ', ')
+      using errcode = '42501', hint = 'alter role ${OWNER} no' || array_to_string(excess, ' no');
+  end if;
+  select string_agg(format('role %s %s', u.by, u.threat), ', '), string_agg(u.remedy, '; ')
+  into threats, remedies
+  from (${untrusted(`'${OWNER}'`, IS_OURS)}) as u
+  where u.threat <> 'owns the schema taskq';
+  if threats is not null then
+    raise exception '%, and could run code of its own as role ${OWNER}', threats
+      using errcode = '42501', hint = remedies;
   end if;
   -- Those of additions, too.
   spaces := array(

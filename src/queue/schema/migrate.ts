@@ -12,6 +12,7 @@ import { patiently } from './patiently.ts';
 import { refuseOthersObjects } from './released-objects.ts';
 import { becomeOwner, reclaimObjects, refuseNonOwner } from './schema-owner.ts';
 import { ADDITIONS, type Addition, readFunctions, readRelease, SQL } from './schema-release.ts';
+import { refuseUntrusted } from './untrusted.ts';
 
 /** One step that brings the schema up to this binary. */
 export interface MigrationStep {
@@ -45,7 +46,8 @@ const PATIENCE_MS = 60_000;
  * `schema_newer` (exit 3) where a newer binary has migrated, `schema_differs` (exit 3) where an applied migration
  * differs from this package's, `schema_in_use` where others hold what it changes for too long, `may_not_migrate` where
  * the role lacks a right or may not act as the owner of the schema, `schema_occupied` where an object that is not
- * taskq's has the name of one that it makes, `pooled_connection` behind a pooler.
+ * taskq's has the name of one that it makes, `schema_untrusted` where another role could run code of its own with the
+ * rights of the owner, `pooled_connection` behind a pooler.
  */
 export async function migrate(
   options: MigrateOptions,
@@ -191,6 +193,7 @@ async function apply(client: Client, sql: string, steps: readonly MigrationStep[
   const files = await loadMigrationFiles(join(sql, 'migrations'));
   await refuseNonOwner(client);
   await reclaimObjects(client);
+  await refuseUntrusted(client);
   for (const { step, name } of steps) {
     if (step === 'schema') await createSchema(client, files[0]!);
     else if (step === 'migration') await runMigration(client, files.find((file) => nameOf(file) === name)!);

@@ -16,15 +16,21 @@ export function notGranted(error: unknown, databaseUrl?: string): TaskqError | u
   if (kinds.length === 0 && !/ for schema taskq$/.test(error.message)) return undefined;
   const role = roleIn(databaseUrl);
   const what = kinds.length === 0 ? 'use the schema taskq' : `call taskq.${name}`;
-  const flags = (kinds.length === 0 ? KINDS : kinds).map((kind) => `--${kind.split(' ')[0]}`);
   return new TaskqError(
     'not_granted',
     `${role === undefined ? 'the role' : `role ${role}`} may not ${what}`,
     {
-      hint: `taskq grants ${[...new Set(flags)].join('|')} ${role ?? '<role>'} prints what it needs`,
+      hint: adviseGrants(kinds.length === 0 ? KINDS : kinds, role ?? '<role>'),
       cause: error,
     },
   );
+}
+
+/** Which command prints what a role needs to be one of these kinds: one that can be pasted, and what else would do. */
+export function adviseGrants(kinds: readonly Kind[], role: string): string {
+  const [first, ...others] = new Set(kinds.map((kind) => `--${kind.split(' ')[0]}`));
+  const more = others.length === 0 ? '' : ` (or ${others.join(', ')})`;
+  return `taskq grants ${first} ${role} prints what it needs${more}`;
 }
 
 /** It is about a function that another one calls. */

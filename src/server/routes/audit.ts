@@ -1,3 +1,4 @@
+import { checkedName } from '../../domain/names.ts';
 import { checkedTaskId } from '../../domain/task-id.ts';
 import { instantOf } from '../../queue/inspect/instant.ts';
 import { listAudit } from '../../queue/inspect/list-audit.ts';
@@ -14,26 +15,31 @@ const list: Route = {
   summary: 'List what people did, newest first.',
   query: {
     since: { type: 'string', description: 'only since this time, or duration ago' },
-    until: { type: 'string', description: 'only before this' },
+    before: { type: 'string', description: 'only before this time' },
     who: { type: 'string', description: 'only by this role or name; `ann` also finds `ann@laptop`' },
     verb: { type: 'string', description: 'only this verb, such as `revive` or `set schedule`' },
+    via: { type: 'string', description: 'only from sessions with this application_name' },
     task: { type: 'string', description: 'only what was done to the task with this id' },
+    queue: { type: 'string', description: 'only what was done to this queue' },
+    type: { type: 'string', description: 'only what was done to this type' },
     limit: LIMIT,
     after: AFTER,
   },
   answers: answers200('A page', pageOf('actions', 'Action')),
   async handle({ query, db }) {
-    const { since, until, who, verb, task } = query;
+    const { since, before, who, verb, via, task, queue, type } = query;
     const filter = {
-      ...{ who, verb },
+      ...{ who, verb, via },
       ...(since !== undefined && { since: instantOf(since, 'since') }),
-      ...(until !== undefined && { before: instantOf(until, 'until') }),
+      ...(before !== undefined && { before: instantOf(before, 'before') }),
       ...(task !== undefined && { task: checkedTaskId(task, 'task') }),
+      ...(queue !== undefined && { queue: checkedName('queue', queue) }),
+      ...(type !== undefined && { type: checkedName('type', type) }),
     };
     const limit = limitOf(query);
     const after = query.after === undefined ? null : checkedTaskId(query.after, 'after');
-    const rows = await listAudit(db, filter, limit, after);
-    return ok({ actions: rows.map(camel), after: rows.length < limit ? null : rows.at(-1)!.id });
+    const { actions, nextAfter } = await listAudit(db, filter, limit, after);
+    return ok({ actions: actions.map(camel), after: nextAfter });
   },
 };
 

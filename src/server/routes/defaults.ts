@@ -26,8 +26,8 @@ const set: Route = {
   summary: 'Override defaults of the configuration of workers; null removes one, others stay.',
   body: settingsInput(DEFAULT_SETTINGS),
   answers: answers200('The defaults, by name', ref('Defaults')),
-  async handle({ db, body, by }) {
-    await setDefaults(db, changesIn(DEFAULT_SETTINGS, body), { by });
+  async handle({ db, body, acting }) {
+    await setDefaults(db, changesIn(DEFAULT_SETTINGS, body), acting);
     return ok(camel(await getDefaults(db)));
   },
 };

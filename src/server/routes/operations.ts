@@ -52,7 +52,7 @@ const start: Route = {
     'Start a verb on all tasks that match, or named ones. Workers go on with it, whatever becomes of the client. `filter` takes the parameters of `GET tasks`; an empty one needs `expect` or `dryRun`. `changes` are those of an edit, `patch` is a JSON merge patch of each payload.',
   body: input(
     {
-      ...{ verb: { type: 'string', enum: OPERATION_VERBS }, filter: FILTER, reason: TEXT, dryRun: FLAG },
+      ...{ verb: { type: 'string', enum: OPERATION_VERBS }, filter: FILTER, dryRun: FLAG },
       expect: { ...WHOLE, description: 'start only if that many tasks match' },
       rate: { ...TEXT, description: 'at most n tasks in a time, such as `50/1m`' },
       canary: {
@@ -133,22 +133,21 @@ const stop: Route = {
   path: '/operations/{id}/stop',
   role: 'operator',
   summary: 'Stop an operation; what it has done stays done.',
-  body: input({ reason: TEXT }),
+  body: input({}),
   answers: answers200('The operation', ref('Operation')),
   async handle(call) {
-    const { db, by, body } = call;
     const { id } = await visibleOperation(call);
-    const { answer, state } = await stopOperation(db, id, { by, reason: body.reason as string | undefined });
+    const { answer, state } = await stopOperation(call.db, id, call.acting);
     if (answer !== 'stopped') throw wrongState('the operation', String(state));
     return ok(operationOf(await visibleOperation(call)));
   },
 };
 
-function givenOf({ body, by, caller }: Call) {
+function givenOf({ body, acting, caller }: Call) {
   const { payload, patch, changes, filter, ...others } = body;
   return {
     ...(others as { readonly verb: OperationVerb }),
-    by,
+    ...acting,
     filter: filterOfBody(filter as BodyFilter),
     changes: changes === undefined ? undefined : changesOf(changes as Call['body'], caller),
     payload: payload === undefined ? undefined : exactPayload('the task', payload),

@@ -92,13 +92,10 @@ async function assetOf(name: string): Promise<Asset> {
   return found;
 }
 
-function sent({ type, etag, bytes, gzipped }: Asset, asked: Call['headers'], cacheControl: string): Response {
+function sent({ type, etag, bytes }: Asset, asked: Call['headers'], cacheControl: string): Response {
   const headers = { 'content-type': type, etag, vary: 'accept-encoding', 'cache-control': cacheControl };
   if (asked.get('if-none-match') === etag) return new Response(null, { status: 304, headers });
-  const takesGzip = /\bgzip\b/.test(asked.get('accept-encoding') ?? '');
-  return takesGzip
-    ? new Response(gzipped, { headers: { ...headers, 'content-encoding': 'gzip' } })
-    : new Response(bytes, { headers });
+  return new Response(bytes, { headers });
 }
 
 function back(cookies: readonly string[]): Response {

@@ -9,7 +9,7 @@ import { setQueue } from '../../queue/operate/set-queue.ts';
 import { answers200 } from '../answers.ts';
 import { camelWithSources } from '../camel.ts';
 import { type Call, ok, type Route } from '../route.ts';
-import { DURATION, FLAG, input, MEMBERS, record, ref, TEXT } from '../schema.ts';
+import { DURATION, FLAG, input, MEMBERS, record, ref } from '../schema.ts';
 import { queueOf, shownQueue } from './queues.ts';
 import { changesIn, settingsInput } from './settings.ts';
 
@@ -21,8 +21,8 @@ const set: Route = {
   body: settingsInput(QUEUE_SETTINGS),
   answers: answers200('The queue', ref('Queue')),
   async handle(call) {
-    const { db, body, by } = call;
-    await setQueue(db, queueOf(call), changesIn(QUEUE_SETTINGS, body), { by });
+    const { db, body, acting } = call;
+    await setQueue(db, queueOf(call), changesIn(QUEUE_SETTINGS, body), acting);
     return ok(camelWithSources(await shownQueue(call)));
   },
 };
@@ -33,12 +33,12 @@ const pause: Route = {
   role: 'operator',
   summary:
     'Start no more tasks of a queue, until it is resumed or `for` this long. Pausing again replaces the pause.',
-  body: input({ reason: TEXT, for: DURATION }),
+  body: input({ for: DURATION }),
   answers: answers200('The queue', ref('Queue')),
   async handle(call) {
-    const { db, body, by } = call;
+    const { db, body, acting } = call;
     const forMs = body.for === undefined ? null : toPositiveMs(body.for, 'for');
-    await pauseQueue(db, queueOf(call), { forMs, reason: reasonOf(call), by });
+    await pauseQueue(db, queueOf(call), { forMs, ...acting });
     return ok(camelWithSources(await shownQueue(call)));
   },
 };
@@ -51,7 +51,7 @@ const resume: Route = {
   body: input({}),
   answers: answers200('Whether it was paused', record({ resumed: FLAG })),
   async handle(call) {
-    return ok({ resumed: await resumeQueue(call.db, queueOf(call), { by: call.by }) });
+    return ok({ resumed: await resumeQueue(call.db, queueOf(call), call.acting) });
   },
 };
 
@@ -77,7 +77,7 @@ const limit: Route = {
   answers: answers200('The group', MEMBERS),
   async handle(call) {
     const [queue, name] = [queueOf(call), groupOf(call)];
-    await setGroup(call.db, queue, name, changesIn(GROUP_SETTINGS, call.body), { by: call.by });
+    await setGroup(call.db, queue, name, changesIn(GROUP_SETTINGS, call.body), call.acting);
     return ok(groupDetailsOf(await showGroup(call.db, queue, name)));
   },
 };
@@ -87,11 +87,11 @@ const stop: Route = {
   path: `${GROUP}/pause`,
   role: 'operator',
   summary: 'Start no more tasks of a group, until it is resumed.',
-  body: input({ reason: TEXT }),
+  body: input({}),
   answers: answers200('The group', MEMBERS),
   async handle(call) {
     const [queue, name] = [queueOf(call), groupOf(call)];
-    await pauseGroup(call.db, queue, name, { reason: reasonOf(call), by: call.by });
+    await pauseGroup(call.db, queue, name, call.acting);
     return ok(groupDetailsOf(await showGroup(call.db, queue, name)));
   },
 };
@@ -104,16 +104,12 @@ const goOn: Route = {
   body: input({}),
   answers: answers200('Whether it was paused', record({ resumed: FLAG })),
   async handle(call) {
-    return ok({ resumed: await resumeGroup(call.db, queueOf(call), groupOf(call), { by: call.by }) });
+    return ok({ resumed: await resumeGroup(call.db, queueOf(call), groupOf(call), call.acting) });
   },
 };
 
 function groupOf({ path }: Call): string {
   return checkedName('group', path.group);
-}
-
-function reasonOf({ body }: Call): string | null {
-  return (body.reason as string | undefined) ?? null;
 }
 
 export const QUEUE_VERBS: readonly Route[] = [set, pause, resume, group, limit, stop, goOn];

@@ -49,9 +49,9 @@ const set: Route = {
     201: { description: 'It is new', schema: ref('Schedule') },
   },
   async handle(call) {
-    const { db, by, query } = call;
+    const { db, acting, query } = call;
     const { created } = await setSchedule(db, scheduleOf(call), {
-      by,
+      ...acting,
       allowUnknown: query.allowUnknown === 'true',
     });
     return { status: created ? 201 : 200, body: camel(await shownSchedule(call)) };
@@ -64,12 +64,10 @@ const pause: Route = {
   role: 'operator',
   queues: 'all',
   summary: 'Pause a schedule: its ticks until it is resumed never fire.',
-  body: input({ reason: TEXT }),
+  body: input({}),
   answers: answers200('The schedule', ref('Schedule')),
   async handle(call) {
-    const { db, body, by } = call;
-    const reason = (body.reason as string | undefined) ?? null;
-    if (!(await pauseSchedule(db, nameOf(call), { by, reason }))) throw notFound('such schedule');
+    if (!(await pauseSchedule(call.db, nameOf(call), call.acting))) throw notFound('such schedule');
     return ok(camel(await shownSchedule(call)));
   },
 };
@@ -84,7 +82,7 @@ const resume: Route = {
   answers: answers200('Whether it was paused', record({ resumed: FLAG })),
   async handle(call) {
     await shownSchedule(call);
-    return ok({ resumed: await resumeSchedule(call.db, nameOf(call), { by: call.by }) });
+    return ok({ resumed: await resumeSchedule(call.db, nameOf(call), call.acting) });
   },
 };
 
@@ -101,7 +99,7 @@ const run: Route = {
     201: { description: 'The new task', schema: record({ id: ID, created: FLAG, error: TEXT_OR_NULL }) },
   },
   async handle(call) {
-    const ran = await runSchedule(call.db, nameOf(call), { by: call.by });
+    const ran = await runSchedule(call.db, nameOf(call), call.acting);
     if (ran === undefined) throw notFound('such schedule');
     return { status: ran.created ? 201 : 200, body: ran };
   },
@@ -115,7 +113,7 @@ const remove: Route = {
   summary: 'Remove a schedule; its tasks stay.',
   answers: answers200('It is removed', record({ removed: FLAG })),
   async handle(call) {
-    if (!(await removeSchedule(call.db, nameOf(call), { by: call.by }))) throw notFound('such schedule');
+    if (!(await removeSchedule(call.db, nameOf(call), call.acting))) throw notFound('such schedule');
     return ok({ removed: true });
   },
 };

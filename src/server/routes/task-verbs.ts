@@ -25,11 +25,11 @@ const cancelTask: Route = {
   role: 'operator',
   summary:
     'Cancel a task: a waiting one at once; the worker of a running one is asked to end it (`requested`).',
-  body: input({ reason: TEXT }),
+  body: input({}),
   answers: answers200('What became of it', record({ id: ID, answer: TEXT })),
   async handle(call) {
-    const { db, body, by } = call;
-    const [answer] = await cancel(db, [await idOf(call)], textOf(body.reason), { by });
+    const { db, acting } = call;
+    const [answer] = await cancel(db, [await idOf(call)], acting.reason ?? null, acting);
     return ok(settled(answer!, ['cancelled', 'requested']));
   },
 };
@@ -42,7 +42,7 @@ const retryTask: Route = {
   body: input({}),
   answers: answers200('What became of it', record({ id: ID, answer: TEXT })),
   async handle(call) {
-    const [answer] = await retry(call.db, [await idOf(call)], { by: call.by });
+    const [answer] = await retry(call.db, [await idOf(call)], call.acting);
     return ok(settled(answer!, ['retried', 'due']));
   },
 };
@@ -65,7 +65,7 @@ const editTask: Route = {
   answers: answers200('What became of it', record({ id: ID, answer: TEXT })),
   async handle(call) {
     const stored = changesOf(call.body, call.caller);
-    const [answer] = await edit(call.db, [await idOf(call)], stored, { by: call.by });
+    const [answer] = await edit(call.db, [await idOf(call)], stored, call.acting);
     return ok(settled(answer!, ['edited']));
   },
 };
@@ -88,7 +88,7 @@ const reviveTask: Route = {
   body: input({ payload: ANY, delay: DURATION, maxAttempts: { type: ['integer', 'string'] } }),
   answers: answers200('What became of it', record({ id: ID, answer: TEXT })),
   async handle(call) {
-    const [answer] = await revive(call.db, [await idOf(call)], { ...optionsOf(call), by: call.by });
+    const [answer] = await revive(call.db, [await idOf(call)], { ...optionsOf(call), ...call.acting });
     return ok(settled(answer!, ['revived']));
   },
 };
@@ -101,7 +101,7 @@ const rerunTask: Route = {
   body: input({ payload: ANY, delay: DURATION }),
   answers: { 201: { description: 'The new task', schema: record({ id: ID, answer: TEXT }) } },
   async handle(call) {
-    const [answer] = await rerun(call.db, [await idOf(call)], { ...optionsOf(call), by: call.by });
+    const [answer] = await rerun(call.db, [await idOf(call)], { ...optionsOf(call), ...call.acting });
     return { status: 201, body: settled(answer!, ['enqueued']) };
   },
 };
@@ -116,7 +116,7 @@ const discardTask: Route = {
   body: input({}),
   answers: answers200('It is gone; `heldKey` stays held', DELETED),
   async handle(call) {
-    const [answer] = await discard(call.db, [await idOf(call)], { by: call.by });
+    const [answer] = await discard(call.db, [await idOf(call)], call.acting);
     return ok(settled(answer!, ['discarded']));
   },
 };
@@ -129,7 +129,7 @@ const purgeTask: Route = {
   body: input({}),
   answers: answers200('It is gone; `heldKey` stays held', DELETED),
   async handle(call) {
-    const [answer] = await purge(call.db, [await idOf(call)], { by: call.by });
+    const [answer] = await purge(call.db, [await idOf(call)], call.acting);
     return ok(settled(answer!, ['purged']));
   },
 };
@@ -147,10 +147,6 @@ function optionsOf({ body }: Call) {
     delay: delay as string | number | undefined,
     maxAttempts: maxAttempts as number | 'unlimited' | undefined,
   });
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 interface VerbAnswer {

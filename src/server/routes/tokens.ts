@@ -26,8 +26,8 @@ const revoke: Route = {
   summary: 'Remove a token: the next request with it is refused.',
   body: input({}),
   answers: answers200('It is revoked', record({ revoked: FLAG })),
-  async handle({ path, db, by }) {
-    if (!(await revokeToken(db, path.name!, { by }))) throw notFound('such token');
+  async handle({ path, db, acting }) {
+    if (!(await revokeToken(db, path.name!, acting))) throw notFound('such token');
     return ok({ revoked: true });
   },
 };

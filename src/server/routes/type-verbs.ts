@@ -24,7 +24,7 @@ const add: Route = {
     201: { description: 'It is new', schema: ref('Type') },
   },
   async handle(call) {
-    const [added] = await addTypes(call.db, [typeOf(call)], { by: call.by });
+    const [added] = await addTypes(call.db, [typeOf(call)], call.acting);
     return { status: added!.added ? 201 : 200, body: camelWithSources(await shownType(call)) };
   },
 };
@@ -39,7 +39,7 @@ const set: Route = {
   body: settingsInput(TYPE_SETTINGS),
   answers: answers200('The type', ref('Type')),
   async handle(call) {
-    await setType(call.db, typeOf(call), changesIn(TYPE_SETTINGS, call.body), { by: call.by });
+    await setType(call.db, typeOf(call), changesIn(TYPE_SETTINGS, call.body), call.acting);
     return ok(camelWithSources(await shownType(call)));
   },
 };
@@ -53,7 +53,7 @@ const resume: Route = {
   body: input({}),
   answers: answers200('Whether it was open', record({ resumed: FLAG })),
   async handle(call) {
-    return ok({ resumed: await resumeType(call.db, typeOf(call), { by: call.by }) });
+    return ok({ resumed: await resumeType(call.db, typeOf(call), call.acting) });
   },
 };
 
@@ -65,7 +65,7 @@ const remove: Route = {
   summary: 'Make a type unknown, and delete its settings. A type that a live worker handles stays (409).',
   answers: answers200('It is unknown', record({ answer: TEXT })),
   async handle(call) {
-    const answer = await removeType(call.db, typeOf(call), { by: call.by });
+    const answer = await removeType(call.db, typeOf(call), call.acting);
     if (answer === 'not_known') throw notFound('such type');
     if (answer === 'handled') throw wrongState('the type', answer);
     return ok({ answer });

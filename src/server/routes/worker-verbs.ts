@@ -17,7 +17,7 @@ const pause: Route = {
   body: input({}),
   answers: answers200('Whether it was not paused before', record({ paused: FLAG })),
   async handle(call) {
-    return ok({ paused: await pauseWorker(call.db, await liveId(call), call.by) });
+    return ok({ paused: await pauseWorker(call.db, await liveId(call), call.acting) });
   },
 };
 
@@ -30,7 +30,7 @@ const resume: Route = {
   body: input({}),
   answers: answers200('Whether it was paused', record({ resumed: FLAG })),
   async handle(call) {
-    return ok({ resumed: await resumeWorker(call.db, await liveId(call), { by: call.by }) });
+    return ok({ resumed: await resumeWorker(call.db, await liveId(call), call.acting) });
   },
 };
 
@@ -43,7 +43,7 @@ const stop: Route = {
   body: input({}),
   answers: answers200('Whether it was asked', record({ asked: FLAG })),
   async handle(call) {
-    return ok({ asked: await stopWorker(call.db, await liveId(call), call.by) });
+    return ok({ asked: await stopWorker(call.db, await liveId(call), call.acting) });
   },
 };
 
@@ -68,7 +68,7 @@ const set: Route = {
       ...(poll !== undefined && { poll_ms: toDurationMs(poll, 'poll') }),
       ...(lease !== undefined && { lease_ms: toDurationMs(lease, 'lease') }),
     } as WorkerSettings;
-    await setWorker(call.db, await liveId(call), settings, { by: call.by });
+    await setWorker(call.db, await liveId(call), settings, call.acting);
     return ok(camel(await shownWorker(call)));
   },
 };

@@ -3,7 +3,7 @@ import { useContext, useEffect, useState } from 'preact/hooks';
 import type { Activity } from './activity.ts';
 import type { Keys } from './keys.ts';
 import type { Live, LiveFeed } from './live.ts';
-import { changed, go, hrefTo, type Params, type Place } from './place.ts';
+import { changed, go, hrefOf, type Params, type Place } from './place.ts';
 import { type Store, useStore } from './store.ts';
 
 export const ROLES = ['viewer', 'producer', 'operator', 'admin'] as const;
@@ -51,7 +51,7 @@ export function useSeesAll(): boolean {
 /** The parameters of the URL, and a function that changes some of them. */
 export function useParams(): readonly [URLSearchParams, (changes: Params) => void] {
   const { place } = useApp();
-  return [place.params, (changes) => go(hrefTo(place.screen, place.names, changed(place.params, changes)))];
+  return [place.params, (changes) => go(hrefOf({ ...place, params: changed(place.params, changes) }))];
 }
 
 export function useLive(): Live {

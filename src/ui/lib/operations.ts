@@ -33,6 +33,7 @@ export interface Operation {
   }[];
   /** Of those that it has revived. */
   readonly deadAgain: number | null;
+  readonly notEnded: number | null;
   readonly createdAt: string;
   readonly endedAt: string | null;
   readonly stoppedBecause: string | null;

@@ -1,3 +1,22 @@
+/** The first segments that name a screen; see `SCREENS`. */
+export type ScreenName =
+  | 'audit'
+  | 'charts'
+  | 'dead'
+  | 'enqueue'
+  | 'limits'
+  | 'operations'
+  | 'overview'
+  | 'queues'
+  | 'schedules'
+  | 'settings'
+  | 'task'
+  | 'tasks'
+  | 'tokens'
+  | 'types'
+  | 'workers'
+  | 'workflows';
+
 /** What the fragment of the URL says: the screen, what it is about, and everything that it shows of it. */
 export interface Place {
   readonly screen: string;
@@ -24,14 +43,14 @@ function decoded(segment: string): string {
 export type Params = Readonly<Record<string, string | readonly string[] | null | undefined>>;
 
 /** The fragment of a screen. */
-export function hrefTo(
-  screen: string,
-  names: readonly string[] = [],
-  params: Params | URLSearchParams = {},
-): string {
+export function hrefTo(screen: ScreenName, names: readonly string[] = [], params: Params = {}): string {
+  return hrefOf({ screen, names, params: changed(new URLSearchParams(), params) });
+}
+
+/** The fragment of a place, also of one that names no screen. */
+export function hrefOf({ screen, names, params }: Place): string {
   const path = [screen, ...names].map(encodeURIComponent).join('/');
-  const query = params instanceof URLSearchParams ? params : changed(new URLSearchParams(), params);
-  return query.size === 0 ? `#/${path}` : `#/${path}?${query}`;
+  return params.size === 0 ? `#/${path}` : `#/${path}?${params}`;
 }
 
 /** The parameters with changes: null, undefined and empty ones are removed. */

@@ -12,7 +12,6 @@ export interface TaskVerb {
   readonly done: string;
   /** It takes away what cannot be brought back: the dialog asks first. */
   readonly isDestructive?: true;
-  readonly takesReason?: true;
 }
 
 /** What an operator can do to a task besides changing it. */
@@ -32,7 +31,7 @@ export const TASK_VERBS: readonly TaskVerb[] = [
   {
     ...{ verb: 'cancel', label: 'Cancel', done: 'Cancelled', statuses: LIVE_STATUSES },
     effect: 'It does not run. The worker of a running task is asked to end it.',
-    ...{ isDestructive: true, takesReason: true },
+    isDestructive: true,
   },
   {
     ...{ verb: 'discard', label: 'Discard', done: 'Discarded', statuses: ['dead'], isDestructive: true },

@@ -1,13 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ApiProblem } from '../lib/api.ts';
+import { type ApiProblem, type Method, send } from '../lib/api.ts';
 import { problemOf } from '../lib/load.ts';
 import { count } from '../lib/text.ts';
 import { Dialog } from './dialog.tsx';
+import { Field, textOf } from './fields.tsx';
 import { ProblemView } from './problem.tsx';
 
 /** Above this many, the number has to be typed. */
 const MOST_UNTYPED = 100;
+const ALL = 'all';
 
 interface ConfirmProps {
   readonly title: string;
@@ -16,6 +18,8 @@ interface ConfirmProps {
   readonly isDestructive?: boolean;
   /** How many it is about; undefined: one, or not yet known (then `isReady` is false). */
   readonly count?: number | undefined;
+  /** There may be more than `count`: then the word `all` has to be typed. */
+  readonly isUncounted?: boolean | undefined;
   readonly isReady?: boolean;
   /** Does it. The dialog closes unless it throws; a problem is shown in it. */
   run(form: FormData): Promise<void>;
@@ -24,20 +28,36 @@ interface ConfirmProps {
   readonly children?: ComponentChildren | ((problem: ApiProblem | undefined) => ComponentChildren);
 }
 
-/** Asks before something is done. */
+/** Sends what a dialog has asked about, with the reason given in it. */
+export function sendWithReason<Answer = unknown>(
+  form: FormData,
+  method: Method,
+  path: string,
+  body: object = {},
+): Promise<Answer> {
+  const reason = textOf(form, 'reason');
+  if (method !== 'DELETE') return send<Answer>(method, path, { ...body, reason });
+  return send<Answer>(method, reason === undefined ? path : `${path}?reason=${encodeURIComponent(reason)}`);
+}
+
+/** Asks before something is done, and why it is, for the audit. */
 export function Confirm({
   title,
   verb,
   isDestructive,
   count: many = 1,
+  isUncounted = false,
   isReady = true,
   ...props
 }: ConfirmProps) {
   const [problem, setProblem] = useState<ApiProblem>();
   const [isBusy, setBusy] = useState(false);
   const [typed, setTyped] = useState('');
-  const mustType = many > MOST_UNTYPED;
-  const isOpen = isReady && !isBusy && (!mustType || typed.replaceAll(/\D/g, '') === String(many));
+  const mustType = isUncounted || many > MOST_UNTYPED;
+  const isTyped = isUncounted
+    ? typed.trim().toLowerCase() === ALL
+    : typed.replaceAll(/\D/g, '') === String(many);
+  const isOpen = isReady && !isBusy && (!mustType || isTyped);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (!isOpen) return;
@@ -54,11 +74,12 @@ export function Confirm({
     <Dialog title={title} onClose={props.onClose}>
       <form onSubmit={submit}>
         {typeof props.children === 'function' ? props.children(problem) : props.children}
+        <Field label="Reason, for the record" name="reason" problem={problem} />
         {mustType && (
           <label class="field">
-            <span>Type {count(many)} to confirm</span>
+            <span>Type {isUncounted ? ALL : count(many)} to confirm</span>
             <input
-              inputMode="numeric"
+              inputMode={isUncounted ? 'text' : 'numeric'}
               autocomplete="off"
               value={typed}
               onInput={({ currentTarget }) => setTyped(currentTarget.value)}

@@ -1,6 +1,6 @@
 import { useId, useState } from 'preact/hooks';
 import { useApp, useParams } from '../lib/app.ts';
-import { hrefTo } from '../lib/place.ts';
+import { hrefOf } from '../lib/place.ts';
 import { visible } from '../lib/text.ts';
 
 export interface Filter {
@@ -75,7 +75,7 @@ export function Filters({ of, linked = {} }: FiltersProps) {
         ))}
         <div class="buttons">
           <button type="submit">Filter</button>
-          {isFiltered && <a href={hrefTo(place.screen, place.names)}>Clear</a>}
+          {isFiltered && <a href={hrefOf({ ...place, params: new URLSearchParams() })}>Clear</a>}
         </div>
       </form>
       {unshown.length > 0 && (

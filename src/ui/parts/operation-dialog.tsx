@@ -8,7 +8,7 @@ import { begin, type DryRun, dryRun, type OperationFilter, type Verb } from '../
 import { hrefTo } from '../lib/place.ts';
 import { counted } from '../lib/text.ts';
 import { Confirm } from './confirm.tsx';
-import { Field, textOf } from './fields.tsx';
+import { textOf } from './fields.tsx';
 import { Skeleton } from './loaded.tsx';
 import { ProblemView } from './problem.tsx';
 
@@ -18,6 +18,8 @@ interface OperationDialogProps {
   readonly label: string;
   readonly filter: OperationFilter;
   readonly isDestructive?: boolean;
+  /** Shown below the number of tasks. */
+  readonly remark?: string;
   /** More fields, and what they add to the operation. */
   readonly fields?: (problem: ApiProblem | undefined) => ComponentChildren;
   optionsOf?(form: FormData): Readonly<Record<string, unknown>>;
@@ -54,6 +56,7 @@ export function OperationDialog({ verb, label, filter, fields, optionsOf, ...pro
       verb={label}
       {...(props.isDestructive && { isDestructive: true })}
       count={found?.matched}
+      isUncounted={found?.atLeast}
       isReady={found !== undefined && (found.matched > 0 || found.atLeast)}
       run={run}
       onClose={props.onClose}
@@ -62,8 +65,8 @@ export function OperationDialog({ verb, label, filter, fields, optionsOf, ...pro
         <>
           {problem !== undefined && <ProblemView problem={problem} />}
           {found === undefined ? problem === undefined && <Skeleton /> : <Found of={found} />}
+          {props.remark !== undefined && <p class="muted">{props.remark}</p>}
           {fields?.(refused)}
-          <Field label="Reason, for the record" name="reason" problem={refused} />
         </>
       )}
     </Confirm>

@@ -1,13 +1,9 @@
 import { useState } from 'preact/hooks';
 import { useAct } from '../lib/act.ts';
-import { note } from '../lib/activity.ts';
 import { segment, send } from '../lib/api.ts';
-import { useApp } from '../lib/app.ts';
 import { OTHER_QUEUES } from '../lib/figures.ts';
-import { hrefTo } from '../lib/place.ts';
 import { visible } from '../lib/text.ts';
-import { Confirm } from './confirm.tsx';
-import { Field, textOf } from './fields.tsx';
+import { PauseDialog } from './pause.tsx';
 import { Status } from './status.tsx';
 
 /** What `GET queues` says of the pause of a queue. */
@@ -54,7 +50,16 @@ export function PauseButton({ queue, pause, mayPause, onDone }: PauseButtonProps
           {isPaused ? 'Resume' : 'Pause'}
         </button>
       )}
-      {isOpen && <PauseDialog queue={queue} onDone={onDone} onClose={() => setOpen(false)} />}
+      {isOpen && (
+        <PauseDialog
+          verb="pause"
+          of={`queue ${shown}`}
+          path={`queues/${segment(queue)}`}
+          mayEnd
+          onDone={onDone}
+          onClose={() => setOpen(false)}
+        />
+      )}
     </span>
   );
 }
@@ -68,42 +73,4 @@ function whyPaused({ pausedAt, pausedUntil, pausedBy, pauseReason }: QueuePause)
   ]
     .filter(Boolean)
     .join(', ');
-}
-
-interface PauseDialogProps {
-  readonly queue: string;
-  onDone(): void;
-  onClose(): void;
-}
-
-function PauseDialog({ queue, onDone, onClose }: PauseDialogProps) {
-  const { activity } = useApp();
-  const shown = visible(queue);
-  const run = async (form: FormData) => {
-    const [reason, forLong] = [textOf(form, 'reason'), textOf(form, 'for')];
-    await send('POST', `queues/${segment(queue)}/pause`, { reason, for: forLong });
-    note(activity, { text: `Paused queue ${shown}`, href: hrefTo('audit') });
-    onDone();
-  };
-  return (
-    <Confirm title={`Pause queue ${shown}`} verb="Pause" run={run} onClose={onClose}>
-      {(problem) => (
-        <>
-          <p>No more of its tasks start. Those that run continue.</p>
-          <Field label="Reason" name="reason" problem={problem} />
-          <Field
-            label="For"
-            name="for"
-            problem={problem}
-            placeholder="until it is resumed"
-            hint={
-              <>
-                Such as <code>30m</code>
-              </>
-            }
-          />
-        </>
-      )}
-    </Confirm>
-  );
 }

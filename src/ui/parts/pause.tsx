@@ -64,26 +64,21 @@ export function PauseDialog({ verb, of, path, mayEnd = false, ...props }: PauseD
       title={`${label} ${of}`}
       verb={label}
       path={`${path}/${segment(verb)}`}
-      bodyOf={(form) => ({ reason: textOf(form, 'reason'), for: textOf(form, 'for') })}
+      bodyOf={(form) => ({ for: textOf(form, 'for') })}
       done={`${verb}d ${of}`}
       {...props}
     >
       {(problem: ApiProblem | undefined) => (
         <>
           <p>{effect}</p>
-          {verb === 'pause' && (
-            <>
-              <Field label="Reason" name="reason" problem={problem} />
-              {mayEnd && (
-                <Field
-                  label="For how long"
-                  name="for"
-                  placeholder="30m"
-                  hint="Empty: until someone resumes it."
-                  problem={problem}
-                />
-              )}
-            </>
+          {verb === 'pause' && mayEnd && (
+            <Field
+              label="For how long"
+              name="for"
+              placeholder="30m"
+              hint="Empty: until someone resumes it."
+              problem={problem}
+            />
           )}
         </>
       )}

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { note } from '../lib/activity.ts';
-import { type ApiProblem, type Method, send } from '../lib/api.ts';
+import type { ApiProblem, Method } from '../lib/api.ts';
 import { useApp } from '../lib/app.ts';
 import { hrefTo } from '../lib/place.ts';
-import { Confirm } from './confirm.tsx';
+import { Confirm, sendWithReason } from './confirm.tsx';
 
 interface SendDialogProps {
   readonly title: string;
@@ -24,7 +24,7 @@ interface SendDialogProps {
 export function SendDialog({ method = 'POST', path, bodyOf, done, onDone, ...props }: SendDialogProps) {
   const { activity } = useApp();
   const run = async (form: FormData) => {
-    await send(method, path, bodyOf?.(form));
+    await sendWithReason(form, method, path, bodyOf?.(form));
     note(activity, { text: done, href: hrefTo('audit') });
     onDone();
   };

@@ -89,7 +89,7 @@ const SETTINGS = {
   workflow: 'workflows',
   operation: 'operations',
   token: null,
-};
+} as const;
 
 function What({ of: { taskIds, queue, worker, type, settings } }: { readonly of: Action }) {
   const ids = taskIds ?? [];

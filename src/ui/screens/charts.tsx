@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks';
 import { withQuery } from '../lib/api.ts';
 import { useApp, useParams } from '../lib/app.ts';
 import { useLoad } from '../lib/load.ts';
-import { changed, go, hrefTo } from '../lib/place.ts';
+import { changed, go, hrefOf, hrefTo } from '../lib/place.ts';
 import { isQuiet, type SeriesAnswer, type SeriesPoint, SPANS, type Span, spanOf } from '../lib/series.ts';
 import { FINISHED_STATUSES } from '../lib/task.ts';
 import { count, duration } from '../lib/text.ts';
@@ -47,7 +47,7 @@ function SpanLinks({ chosen }: { readonly chosen: Span }) {
       {SPANS.map((span) => (
         <a
           key={span}
-          href={hrefTo(place.screen, [], changed(place.params, { span }))}
+          href={hrefOf({ ...place, params: changed(place.params, { span }) })}
           aria-current={span === chosen ? 'true' : undefined}
         >
           {span}

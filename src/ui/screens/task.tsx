@@ -121,7 +121,7 @@ function TaskLink({ id }: { readonly id: string }) {
 function Workflow({ id, step, isLink }: NonNullable<TaskDetails['workflow']> & { readonly isLink: boolean }) {
   return (
     <>
-      {isLink ? <a href={hrefTo('workflow', [id])}>{id}</a> : id}
+      {isLink ? <a href={hrefTo('workflows', [id])}>{id}</a> : id}
       {step !== null && (
         <>
           , step <Name text={step} />

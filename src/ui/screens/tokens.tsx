@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { note } from '../lib/activity.ts';
-import { segment, send } from '../lib/api.ts';
+import { segment } from '../lib/api.ts';
 import { useApp, useMay } from '../lib/app.ts';
 import { useLoad } from '../lib/load.ts';
 import { hrefTo } from '../lib/place.ts';
 import { visible } from '../lib/text.ts';
-import { Confirm } from '../parts/confirm.tsx';
+import { Confirm, sendWithReason } from '../parts/confirm.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { Empty, LoadedView } from '../parts/loaded.tsx';
 import { Screen } from '../parts/screen.tsx';
@@ -102,8 +102,8 @@ interface RevokeDialogProps {
 
 function RevokeDialog({ name, onDone, onClose }: RevokeDialogProps) {
   const { activity } = useApp();
-  const run = async () => {
-    await send('POST', `tokens/${segment(name)}/revoke`);
+  const run = async (form: FormData) => {
+    await sendWithReason(form, 'POST', `tokens/${segment(name)}/revoke`);
     note(activity, { text: `revoked token ${visible(name)}`, href: hrefTo('audit') });
     onDone();
   };

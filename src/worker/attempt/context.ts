@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import type { FollowUps } from '../../domain/follow-ups.ts';
 import { progressOf } from '../../domain/progress.ts';
-import { storableError } from '../../domain/storable-error.ts';
+import { storableError, withoutFrames } from '../../domain/storable-error.ts';
 import type { WorkflowPlace } from '../../domain/task.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import type { Level } from '../../lib/level.ts';
@@ -11,6 +11,7 @@ import type { TaskContext, TaskLog } from '../handlers/handler.ts';
 import type { Attempt } from './attempt.ts';
 import { FollowUpList, type PayloadCheck } from './follow-up-list.ts';
 import type { HandlerOutput } from './handler-output.ts';
+import { isCaller } from './is-caller.ts';
 import { eachParent, parentsOf, type ReadParents } from './parents.ts';
 import { runFunction } from './run-function.ts';
 import { type Transactions, transact } from './transact.ts';
@@ -86,6 +87,11 @@ export class Context implements TaskContext {
     return this.#attempt.signal;
   }
 
+  get timeLeftMs(): number | null {
+    const { timeoutMs, startedAt } = this.#attempt;
+    return timeoutMs === null ? null : Math.max(0, timeoutMs - (performance.now() - startedAt));
+  }
+
   get log(): TaskLog {
     const at =
       (level: Level): TaskLog['info'] =>
@@ -107,7 +113,7 @@ export class Context implements TaskContext {
 
   get warn(): TaskContext['warn'] {
     return (error) => {
-      const stored = storableError(error);
+      const stored = withoutFrames(storableError(error), isCaller);
       this.#output.warn(typeof error === 'string' ? { ...stored, name: 'Warning' } : stored);
     };
   }
@@ -131,6 +137,10 @@ export class Context implements TaskContext {
   get runFunction(): TaskContext['runFunction'] {
     return (name, payload, options = {}) =>
       runFunction({ attempt: this.#attempt, transactions: this.#transactions, name, payload, ...options });
+  }
+
+  get checkFunction(): TaskContext['checkFunction'] {
+    return (name) => this.#transactions.check(name, this.signal);
   }
 
   get enqueue(): TaskContext['enqueue'] {

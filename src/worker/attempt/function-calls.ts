@@ -1,7 +1,14 @@
 import type { FunctionAnswer } from '../../domain/function-answer.ts';
 import type { RunSingle } from '../../lib/open-transaction.ts';
 import { isUndone } from '../../lib/server-trouble.ts';
-import { type AnswerRow, answerOf, callFunction, callFunctions } from '../../queue/protocol/run-function.ts';
+import {
+  type AnswerRow,
+  answerOf,
+  callFunction,
+  callFunctions,
+  findFunction,
+  refuseUncallable,
+} from '../../queue/protocol/run-function.ts';
 import { BatchFilling } from './batch-filling.ts';
 import { BriefFunctions } from './brief-functions.ts';
 
@@ -30,6 +37,13 @@ export function callAlone(
 ): Promise<FunctionAnswer> {
   const statement = { ...callFunction(name, payload), signal, timeoutMs };
   return run<AnswerRow, FunctionAnswer>(statement, (rows) => answerOf(name, rows));
+}
+
+/** Throws FunctionError if there is no such function, or it may not be called. */
+export function checkCallable(run: RunSingle, name: string, signal: AbortSignal): Promise<void> {
+  return run({ ...findFunction(name), signal }, (rows: readonly { readonly usable: boolean }[]) =>
+    refuseUncallable(name, rows),
+  );
 }
 
 /** A call that waits for its batch. */

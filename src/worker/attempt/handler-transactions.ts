@@ -1,8 +1,8 @@
 import type { FunctionAnswer } from '../../domain/function-answer.ts';
-import type { OpenTransaction } from '../../lib/open-transaction.ts';
+import type { OpenTransaction, RunSingle } from '../../lib/open-transaction.ts';
 import type { SynchronousCommit } from '../../lib/synchronous-commit.ts';
 import type { TransactionPool } from '../../lib/transaction-pool.ts';
-import { type FunctionCall, FunctionCalls } from './function-calls.ts';
+import { checkCallable, type FunctionCall, FunctionCalls } from './function-calls.ts';
 import type { Transactions } from './transact.ts';
 
 export interface TransactionSettings {
@@ -18,10 +18,11 @@ const DEADLINE_MS = 30_000;
 /** The transactions of this process's handlers. Connects, and loads the driver, when the first one begins. */
 export class HandlerTransactions implements Transactions {
   readonly settings: TransactionSettings;
-  readonly #calls = new FunctionCalls(async (statement, read) => {
+  readonly #run: RunSingle = async (statement, read) => {
     this.#pool ??= openPool(this.settings);
     return (await this.#pool).run(statement, read);
-  });
+  };
+  readonly #calls = new FunctionCalls(this.#run);
   #pool: Promise<TransactionPool> | undefined;
 
   constructor(settings: TransactionSettings) {
@@ -48,6 +49,10 @@ export class HandlerTransactions implements Transactions {
 
   call(call: FunctionCall): Promise<FunctionAnswer> {
     return this.#calls.call(call);
+  }
+
+  check(name: string, signal: AbortSignal): Promise<void> {
+    return checkCallable(this.#run, name, signal);
   }
 
   /** Undo what is open, and close every connection. */

@@ -4,6 +4,7 @@ import { refused } from '../../lib/open-transaction.ts';
 import type { Handler } from '../handlers/load-handler.ts';
 import { type Attempt, currentAttempt } from './attempt.ts';
 import type { Context } from './context.ts';
+import { isCaller } from './is-caller.ts';
 
 /** Run a handler in this process. Never rejects. */
 export async function runInline(attempt: Attempt, handler: Handler, ctx: Context): Promise<Outcome> {
@@ -36,16 +37,6 @@ async function outcomeOfRun(attempt: Attempt, handler: Handler, ctx: Context): P
   } catch (thrown) {
     return outcomeOf({ kind: 'threw', thrown, isCaller });
   }
-}
-
-const HERE = new URL('..', import.meta.url);
-
-/**
- * Whether a stack line belongs to the code that calls handlers, which is the same for every task and tells users
- * nothing.
- */
-function isCaller(line: string): boolean {
-  return line.includes(HERE.href) || line.includes(HERE.pathname);
 }
 
 class InvalidPayload {

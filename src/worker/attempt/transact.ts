@@ -21,6 +21,8 @@ export interface Transactions {
   begin(setting: string, value: string): Promise<OpenTransaction>;
   /** Calls a SQL function. Nothing of it is committed if this throws. */
   call(call: FunctionCall): Promise<FunctionAnswer>;
+  /** Throws FunctionError if there is no such SQL function, or it may not be called. */
+  check(name: string, signal: AbortSignal): Promise<void>;
   /** Called before the completion is sent with the commit: from then on, only the database knows what becomes of it. */
   beforeCommit?(completed: Completed): Promise<void>;
 }

@@ -16,6 +16,14 @@ export interface ClaimContextOptions {
   readonly onFound: () => void;
 }
 
+/** What a worker knows that is about to sleep. */
+export interface Idle {
+  /** In how many milliseconds the next task is due; null: none is, as far as was looked. */
+  readonly dueMs: number | null;
+  readonly mostMs: number;
+  readonly queues: readonly string[];
+}
+
 /** Look up the queues at most this often. */
 const SURVEY_MS = 1000;
 /** Take at most this many unknown queues from hints, which anyone may send. */
@@ -29,8 +37,8 @@ const PAUSE_FACTOR = 100;
  */
 const FIRST_LOOK_MS = 10;
 
-/** Look again this soon when it is unknown when the next task is due. */
-const DUE_UNKNOWN_MS = 50;
+/** Look again this soon when it is unknown when the next task is due: to find that out takes long, and so may a look. */
+const DUE_UNKNOWN_MS = 250;
 
 /** The queue tasks go to unless their producers name another, for when nothing else is known. */
 const USUAL_QUEUE = 'default';
@@ -70,14 +78,17 @@ export class ClaimContext {
     return this.#last?.types === this.#worker.types ? this.#served : [];
   }
 
-  /** Mark the worker as idle for at most `ms`, and return what it needs to know for its last claim. */
-  async markIdle(ms: number): Promise<{ dueMs: number | null; queues: readonly string[] }> {
+  /**
+   * Mark the worker as idle for at most `ms`, and return what it needs to know for its last claim, and how long it may
+   * sleep after that, at most: a task may be due that was not looked for.
+   */
+  async markIdle(ms: number): Promise<Idle> {
     const now = performance.now();
     const finds = this.#servesAll && !this.#finds.isCostly && this.#finds.isDue(now);
     if (this.#servesAll && this.#finds.isCostly && this.#finds.isDue(now, SURVEY_MS)) this.#findBeside();
-    const dueMs = await this.#markIdle(ms, { finds, asks: !this.#dues.isCostly || this.#dues.isDue(now) });
+    const due = await this.#markIdle(ms, { finds, asks: !this.#dues.isCostly || this.#dues.isDue(now) });
     while (!this.#isFresh) await this.#survey();
-    return { dueMs, queues: this.#served };
+    return { ...due, queues: this.#served };
   }
 
   /** Mark the worker as no longer idle. */
@@ -154,8 +165,10 @@ export class ClaimContext {
       });
   }
 
-  /** Returns in how many milliseconds to look again; null: no task will become due. */
-  async #markIdle(ms: number, { finds, asks }: { finds: boolean; asks: boolean }): Promise<number | null> {
+  async #markIdle(
+    ms: number,
+    { finds, asks }: { finds: boolean; asks: boolean },
+  ): Promise<Omit<Idle, 'queues'>> {
     const { db, workerId, types, queues } = this.#worker;
     const worker = { workerId, queues, types };
     const known = this.#served;
@@ -169,7 +182,7 @@ export class ClaimContext {
       if (finds) this.#finds.done(now - began, now);
       else if (asks) this.#dues.done(now - began, now);
       this.#take(found, types, began);
-      return asks ? dueMs : DUE_UNKNOWN_MS;
+      return { dueMs, mostMs: asks ? Infinity : DUE_UNKNOWN_MS };
     } catch (error) {
       const now = performance.now();
       if (finds) this.#finds.failed(now - began, now);

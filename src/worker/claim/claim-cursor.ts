@@ -1,7 +1,7 @@
 import { Throttle } from '../../lib/throttle.ts';
 import { isObject } from '../../lib/thrown.ts';
 import { ASKS, type Claimed, type Cursor, type Looked } from '../../queue/protocol/claim.ts';
-import type { Missed } from '../../queue/protocol/find-missed.ts';
+import type { Missed, MissedTask } from '../../queue/protocol/find-missed.ts';
 import { Positions } from './positions.ts';
 
 /** How the next claim searches the levels; see `taskq.claim`. */
@@ -34,6 +34,8 @@ export interface Sweep {
 const LOOK_BACK_MS = 2000;
 const SWEEP_WITH_BACKLOG_MS = 5000;
 const SWEEP_WITHOUT_BACKLOG_MS = 500;
+/** Caps the cost of the first sweep: after a cold one, the second would be a minute away. */
+const FIRST_SWEEP_COST_MS = 10;
 /** Looking back takes at most a twentieth of the time of claims; sweeps, which do not delay claims, a hundredth. */
 const LOOK_BACK_PAUSE_FACTOR = 20;
 const SWEEP_PAUSE_FACTOR = 100;
@@ -53,6 +55,11 @@ const MOST_POSITIONS = 1000;
  */
 export class ClaimCursor {
   readonly #positions = new Positions();
+  /**
+   * Tasks found by sweeps since the last claim was built. That claim does not know them, so its answer must not move the
+   * cursor past them.
+   */
+  #missed: readonly MissedTask[] = [];
   /** The earliest due time in each queue. */
   #rewinds = new Map<string, number>();
   /** Queues for which it is known what lies before their positions. */
@@ -62,7 +69,13 @@ export class ClaimCursor {
   #short = true;
   #turn = 0;
   readonly #lookBacks = new Throttle(LOOK_BACK_PAUSE_FACTOR);
-  readonly #sweeps = new Throttle(SWEEP_PAUSE_FACTOR);
+  readonly #sweeps = new Throttle(SWEEP_PAUSE_FACTOR, FIRST_SWEEP_COST_MS);
+  /** A sweep beside the claims is under way. */
+  #isSweeping = false;
+  /** One has begun since the last claim was built. */
+  #hasSwept = false;
+  /** Neither the last claim nor a sweep beside it searched behind the cursor. */
+  #owesSweep = false;
 
   /** Start at the slowest of these live workers' cursors: everything that all of them have passed is claimed. */
   startAt(cursors: readonly unknown[], now: number): void {
@@ -92,6 +105,7 @@ export class ClaimCursor {
   reset(): void {
     this.#isReset = true;
     this.#era += 1;
+    this.#missed = [];
     this.#rewinds.clear();
   }
 
@@ -107,13 +121,20 @@ export class ClaimCursor {
     return this.#isReset || queues.some((queue) => !this.#swept.has(queue));
   }
 
+  /** In how many milliseconds after `now` the sweep is due for which the last claim came too early; null: it did not. */
+  owedSweepInMs(now: number): number | null {
+    return this.#owesSweep ? this.#sweeps.dueInMs(now, this.#leastSweepMs) : null;
+  }
+
   /** Decide how the next claim searches; `back`: it must look back, as what it is for may be older than the positions. */
   next(now: number, queues: readonly string[], least: 'on' | 'back' = 'on'): Look {
     this.#applyReset();
     this.#applyRewinds();
-    if (this.#sweepsItself && this.#sweeps.isDue(now, SWEEP_WITHOUT_BACKLOG_MS)) {
-      return { kind: 'sweep', cursor: null, lookBackMs: null };
-    }
+    this.#missed = [];
+    const sweeps = this.#sweepsItself && this.#sweeps.isDue(now, SWEEP_WITHOUT_BACKLOG_MS);
+    this.#owesSweep = !sweeps && !this.#hasSwept && !this.#isSweeping;
+    this.#hasSwept = false;
+    if (sweeps) return { kind: 'sweep', cursor: null, lookBackMs: null };
     const isWanted = this.#short || this.isBlindIn(queues);
     return least === 'back' || (isWanted && !this.#lookBacks.hasFailed) || this.#lookBacks.isDue(now)
       ? { kind: 'back', cursor: this.#positions.cursor, lookBackMs: LOOK_BACK_MS }
@@ -130,8 +151,7 @@ export class ClaimCursor {
       return this.#sweepOf(unswept, unswept.length < queues.length);
     }
     if (queues.length === 0 || this.#sweepsItself) return undefined;
-    const leastMs = this.#short ? SWEEP_WITHOUT_BACKLOG_MS : SWEEP_WITH_BACKLOG_MS;
-    return this.#sweeps.isDue(now, leastMs) ? this.#sweepOf(queues, false) : undefined;
+    return this.#sweeps.isDue(now, this.#leastSweepMs) ? this.#sweepOf(queues, false) : undefined;
   }
 
   /** Order the queues for the next claim: each comes first in turn, or once more where the last claim left its task out. */
@@ -154,6 +174,7 @@ export class ClaimCursor {
       this.#positions.moveTo(queue, priority, { availableAtUs, id: Number(id) });
     }
     if (looked !== null) this.#lookedTo(looked);
+    this.#goBack();
     // A claim that reached its limit has not read the less urgent levels.
     if (look.kind !== 'sweep' || !short || looked === null) return;
     this.#sweeps.done(costMs, now);
@@ -168,10 +189,11 @@ export class ClaimCursor {
 
   /** Record the result of a sweep: claims go back to what it found. */
   sweptBeside(sweep: Sweep, { first, lookedToUs }: Missed, costMs: number, now: number): void {
+    this.#isSweeping = false;
     if (!sweep.isPart) this.#sweeps.done(costMs, now);
     if (sweep.era !== this.#era) return;
-    for (const { queue, priority, position } of first)
-      this.#positions.goBackBefore(queue, priority, position);
+    this.#missed = [...this.#missed, ...first];
+    this.#goBack();
     for (const queue of sweep.queues) {
       this.#swept.add(queue);
       this.#positions.beginAt(queue, { availableAtUs: lookedToUs, id: 0 });
@@ -180,11 +202,18 @@ export class ClaimCursor {
 
   /** A sweep failed after `costMs`. */
   sweepFailed(costMs: number, now: number): void {
+    this.#isSweeping = false;
     this.#sweeps.failed(costMs, now);
   }
 
   #sweepOf(queues: readonly string[], isPart: boolean): Sweep {
+    this.#isSweeping = true;
+    this.#hasSwept = true;
     return { queues, cursor: this.#positions.copy(), era: this.#era, isPart };
+  }
+
+  get #leastSweepMs(): number {
+    return this.#short ? SWEEP_WITHOUT_BACKLOG_MS : SWEEP_WITH_BACKLOG_MS;
   }
 
   get #sweepsItself(): boolean {
@@ -217,11 +246,16 @@ export class ClaimCursor {
     this.#isReset = false;
   }
 
+  #goBack(): void {
+    for (const { queue, priority, position } of this.#missed)
+      this.#positions.goBackBefore(queue, priority, position);
+  }
+
   #applyRewinds(): void {
     for (const [queue, fromUs] of this.#rewinds) {
       // From the beginning: leave it to a sweep, as for a queue that was never searched.
       if (fromUs <= 0) this.#swept.delete(queue);
-      else if (this.#positions.has(queue)) this.#positions.goBackToTime(queue, fromUs);
+      else this.#positions.goBackToTime(queue, fromUs);
     }
     this.#rewinds.clear();
   }

@@ -105,21 +105,24 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
 
 /**
  * Sleep until a hint, the next due task, the time when a limited queue is open again, or the next poll. The mark is set
- * before the last look, because tasks committed before it was visible sent no hint. Returns how many tasks the last look claimed; if there are any, the sleep ends.
+ * before the last look, because tasks committed before it was visible sent no hint. Returns how many tasks the last look
+ * claimed; if there are any, the sleep ends.
  */
 async function sleepIdle(options: ClaimLoopOptions, mark: Mark): Promise<number> {
   const { host, claimer, context, wakeups, stop } = options;
   if (performance.now() > mark.until || !host.receivesHints) mark.since = performance.now();
-  // The longer the mark has been set, the fewer open transactions have not seen it.
-  for (let napMs = Math.max(FIRST_NAP_MS, performance.now() - mark.since); ; napMs *= 2) {
+  for (;;) {
+    // The longer the mark has been set, the fewer open transactions have not seen it.
+    const napMs = Math.max(FIRST_NAP_MS, performance.now() - mark.since);
     if (stop.aborted || (await host.isDone())) return 0;
     const pollMs = host.receivesHints ? Math.max(host.pollMs, POLL_WITH_HINTS_MS) : host.pollMs;
     const markMs = pollMs + 1000;
     mark.until = performance.now() + markMs;
-    const { dueMs, queues } = await context.markIdle(markMs);
+    const { dueMs, mostMs, queues } = await context.markIdle(markMs);
     const got = await claimer.claim(claimer.roomOf(host.room()), queues, stop);
     if (got > 0 || claimer.wantsSlot) return got;
-    const sleepMs = Math.min(pollMs, napMs);
+    // A claim without a sweep did not look for tasks that were locked, or committed late: the next one comes for that.
+    const sleepMs = Math.min(pollMs, napMs, mostMs, claimer.sweepInMs ?? Infinity);
     const nextMs = Math.min(dueMs ?? Infinity, claimer.opensInMs ?? Infinity);
     const waited = await wakeups.workArrived.wait(Math.max(1, Math.min(sleepMs, nextMs)), stop);
     if (waited !== 'elapsed' || nextMs <= sleepMs) return 0;

@@ -43,10 +43,10 @@ const HORIZON_MS = 20;
 const FIXED_HORIZON_MS = 500;
 
 /**
- * Decide how many tasks to claim now: enough for every free slot, and ahead of those what the slots will start within
- * the next milliseconds (nothing for slow handlers, a thousand for fast ones), at most as many as it has started lately
- * in a fifth of a second: what waits longer than a second is given back, and every worker goes back for it. Claim
- * nothing while more than three quarters of that already wait, so that the claim is in flight while they start.
+ * Decide how many tasks to claim now: enough for every free slot. Claim ahead what will start within the next
+ * milliseconds (nothing for slow handlers, a thousand for fast ones), but no more than was started in a recent fifth of
+ * a second: a task that waits longer than a second is given back, and all workers then look back for it. Claim nothing
+ * while more than three quarters of the target already waits, so that the claim is in flight while they start.
  *
  * Until an attempt has ended, a fixed batch is claimed in full. `waiting`: tasks claimed ahead and not started; `most`:
  * never claim more than this.

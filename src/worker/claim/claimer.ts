@@ -2,7 +2,7 @@ import type { ClaimForm } from '../../domain/claim-form.ts';
 import type { ClaimedTask } from '../../domain/task.ts';
 import { isUndone } from '../../lib/server-trouble.ts';
 import { type Claimed, claim, type RefusedClaim } from '../../queue/protocol/claim.ts';
-import { LATE_COMMIT_MS } from '../lease/lease-length.ts';
+import { LATE_COMMIT_MS, statementDeadlineMs } from '../lease/lease-length.ts';
 import type { Ledger, Reservation } from '../lease/ledger.ts';
 import type { ClaimCursor } from './claim-cursor.ts';
 import { isNone, NO_ROOM, type Room } from './claim-room.ts';
@@ -38,6 +38,7 @@ export class Claimer {
   /** What the last claim found out about queues with limits. */
   #opensInMs: number | null = null;
   #wantsSlot = false;
+  #sweepInMs: number | null = null;
   /** How many claims in a row brought nothing because another one had the limit just then. */
   #outrun = 0;
 
@@ -52,6 +53,11 @@ export class Claimer {
       : this.#opensInMs * 2 ** Math.min(4, Math.max(0, this.#outrun - 1));
   }
 
+  /** In how many milliseconds after the last claim the sweep is due for which it came too early; null: it did not. */
+  get sweepInMs(): number | null {
+    return this.#sweepInMs;
+  }
+
   /** A task waits for a slot of this worker: `roomOf` claims nothing ahead. */
   get wantsSlot(): boolean {
     return this.#wantsSlot;
@@ -64,6 +70,7 @@ export class Claimer {
 
   /** Claim once from these queues, again while groups ask and get no task. Returns how many tasks it brought. */
   async claim(room: Room, queues: readonly string[], stop: AbortSignal): Promise<number> {
+    this.#sweepInMs = null;
     if (queues.length === 0) {
       if (this.#options.promised.isOwed) await this.attend(queues);
       return this.#without();
@@ -110,8 +117,7 @@ export class Claimer {
     const began = performance.now();
     const { isOwed } = promised;
     const look = cursor.next(began, queues, isOwed ? 'back' : 'on');
-    // After a lease the answer is useless.
-    const deadlineMs = Math.min(30_000, Math.max(5000, leaseMs));
+    const deadlineMs = statementDeadlineMs(leaseMs);
     const request = {
       workerId,
       types,
@@ -148,6 +154,7 @@ export class Claimer {
     const now = performance.now();
     if (!claimed.isProbe)
       cursor.claimed({ ...claimed, look, short: tasks.length < reservation.size, costMs: now - began }, now);
+    this.#sweepInMs = cursor.owedSweepInMs(now);
     host.onClaimed(reservation, tasks);
     for (const task of claimed.refused) host.onRefused(task);
     return claimed;

@@ -51,8 +51,8 @@ export interface ExecutorHost {
 }
 
 /**
- * Starts per turn of the event loop. Handlers that end at once would otherwise keep the loop until no task waits, and
- * the next claim, for which they make room, would be sent only then.
+ * Starts per turn of the event loop. Handlers that end at once would otherwise occupy the event loop until nothing
+ * waits, delaying the next claim, for which they make room.
  */
 const AT_A_TURN = 100;
 

@@ -1,13 +1,22 @@
 import { checkPayload } from '../../domain/check-payload.ts';
 import { FAILED, type FunctionAnswer, SUCCEEDED } from '../../domain/function-answer.ts';
-import { FunctionError } from '../../domain/function-error.ts';
+import { FunctionError, type FunctionFault } from '../../domain/function-error.ts';
 import { Dead, Retry, signalKindOf } from '../../domain/signals.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
+import { after } from '../../lib/after.ts';
 import { backingOffMs } from '../../lib/backing-off.ts';
 import { parseExact } from '../../lib/exact-json.ts';
+import { nearest } from '../../lib/nearest.ts';
+import { shown } from '../../lib/shown.ts';
 import { messageOf, read } from '../../lib/thrown.ts';
 import { Wakeup } from '../../lib/wakeup.ts';
-import type { HandlerDefinition, HandlerOptions, PrepareContext, TaskContext } from './handler.ts';
+import type {
+  AbortReason,
+  HandlerDefinition,
+  HandlerOptions,
+  PrepareContext,
+  TaskContext,
+} from './handler.ts';
 
 /** The payload of a channel's task. The functions are named as `schema.function`, and get all of it. */
 export interface ChannelPayload {
@@ -34,7 +43,8 @@ export interface ChannelDefinition<Payload = unknown> extends HandlerOptions {
   /**
    * Calls the provider, with `ctx.idempotencyKey` if it can: one that has answered before its worker was lost is called
    * again. What it returns is passed to `success_handler`. An error with a number `retryAfterMs` says when
-   * to try again.
+   * to try again. Where there is an `error_handler`, `ctx.signal` is aborted before the time limit of the task is over,
+   * so that it can be called: 5 s before, or a quarter of the time.
    */
   call(payload: Payload, ctx: TaskContext): unknown;
 }
@@ -50,6 +60,7 @@ export function defineChannel<Payload>(
 ): HandlerDefinition<ChannelPayload, Promise<ChannelResult>> {
   const { schema, call, prepare, ...options } = definition;
   if (typeof call !== 'function') throw new TypeError('defineChannel: call: expected a function');
+  const found = new Set<string>();
   return {
     ...options,
     schema: CHANNEL_PAYLOAD,
@@ -59,9 +70,13 @@ export function defineChannel<Payload>(
       if (prepared instanceof Refusal) return fail(payload, ctx, prepared);
       const checked = await checkPayload(schema as StandardSchema | undefined, prepared.value);
       if ('problem' in checked) return fail(payload, ctx, new Refusal('invalid', checked.problem));
+      const missing = await missingOf(payload, ctx, found);
+      if (missing !== null) return fail(payload, ctx, new Refusal(FAILED, missing.message, missing));
       let answer: unknown;
       try {
-        answer = await call.call(definition, checked.value as Payload, ctx);
+        answer = await answeredInTime(ctx, payload, (itsCtx) =>
+          call.call(definition, checked.value as Payload, itsCtx),
+        );
       } catch (error) {
         if (ctx.signal.aborted || signalKindOf(error) !== null) throw error;
         return fail(payload, ctx, new Refusal(FAILED, messageOf(error), error));
@@ -93,7 +108,7 @@ async function preparedBy(
   if (name === undefined) return { value: payload };
   let answer: FunctionAnswer;
   try {
-    answer = await callUntilAnswered(name, ctx);
+    answer = await untilAnswered(name, ctx, () => ctx.runFunction(name));
   } catch (error) {
     if (ctx.signal.aborted || !isFunctionError(error)) throw error;
     return new Refusal(FAILED, messageOf(error), error);
@@ -102,6 +117,71 @@ async function preparedBy(
   if (status === SUCCEEDED) return { value: answer.payload };
   const why = message ?? `${name} answered ${status}`;
   return new Refusal(status, why, status === FAILED ? new FunctionError('FunctionFailed', why) : undefined);
+}
+
+/**
+ * Looks for the functions that are called once the provider was: each once in this process, for as long as it lives.
+ * Returns why one cannot be called.
+ */
+async function missingOf(
+  payload: ChannelPayload,
+  ctx: TaskContext,
+  found: Set<string>,
+): Promise<Error | null> {
+  for (const handler of ['success_handler', 'error_handler'] as const) {
+    const name = payload[handler];
+    if (name === undefined || found.has(name)) continue;
+    try {
+      await untilAnswered(name, ctx, () => ctx.checkFunction(name));
+      found.add(name);
+    } catch (error) {
+      if (ctx.signal.aborted || !isFunctionError(error)) throw error;
+      const message = `${handler} ${shown(name)}: ${messageOf(error)}`;
+      return new FunctionError(read(error, 'name') as FunctionFault, message);
+    }
+  }
+  return null;
+}
+
+/** How much of the time limit is for the error handler: this share of what is left when the call begins, or this long. */
+const RECORDING = { share: 0.25, mostMs: 5000 };
+
+/**
+ * Calls the provider. The task's own timeout would end the attempt without a word to the error handler, so where there
+ * is one, the call has to end before that: its signal is aborted, and whatever it does then, it has failed.
+ */
+async function answeredInTime(
+  ctx: TaskContext,
+  { error_handler: name }: ChannelPayload,
+  call: (ctx: TaskContext) => unknown,
+): Promise<unknown> {
+  const { timeLeftMs: leftMs } = ctx;
+  if (name === undefined || leftMs === null) return call(ctx);
+  const late = new AbortController();
+  let cancel = () => {};
+  const timedOut = new Promise<never>((_, reject) => {
+    cancel = after(leftMs - Math.min(leftMs * RECORDING.share, RECORDING.mostMs), () => {
+      reject(timeoutError());
+      late.abort('timeout' satisfies AbortReason);
+    });
+  });
+  try {
+    const signal = AbortSignal.any([ctx.signal, late.signal]);
+    return await Promise.race([timedOut, call(withSignal(ctx, signal))]);
+  } finally {
+    cancel();
+  }
+}
+
+function timeoutError(): Error {
+  const error = new Error('the provider has not answered within the time limit of the task');
+  error.name = 'TimeoutError';
+  return error;
+}
+
+/** The context, with another signal. Its getters read private fields, so they are asked of the context itself. */
+function withSignal(ctx: TaskContext, signal: AbortSignal): TaskContext {
+  return new Proxy(ctx, { get: (_, name) => (name === 'signal' ? signal : Reflect.get(ctx, name)) });
 }
 
 /** With an error handler the task completes, and its error is recorded beside; without, the attempt has failed. */
@@ -123,6 +203,7 @@ async function fail(
     ...(typeof retryAfterMs === 'number' && { retry_after_s: Math.ceil(retryAfterMs / 1000) }),
   });
   ctx.warn(cause);
+  ctx.log.warn(`${name} has recorded a failure`, { status, error: message });
   return { status, error: message };
 }
 
@@ -143,18 +224,30 @@ async function recordSuccess(payload: ChannelPayload, ctx: TaskContext, answer: 
 }
 
 async function record(name: string, ctx: TaskContext, payload: object): Promise<void> {
-  const { status, message } = await callUntilAnswered(name, ctx, payload);
+  const { status, message } = await untilAnswered(name, ctx, () => ctx.runFunction(name, payload));
   if (status === FAILED)
     throw new FunctionError('FunctionFailed', message ?? `${name} answered without success`);
 }
 
-/** Calls it again while the database is away, or in each other's way. Without a payload, with that of the task. */
-async function callUntilAnswered(name: string, ctx: TaskContext, payload?: object): Promise<FunctionAnswer> {
+/** How often a function is called that was in conflict, or whose session was lost. Then that is its failure. */
+const MOST_CALLS = 10;
+
+/**
+ * Calls it again after what may pass: until the attempt has to end while the database is away, which the worker logs,
+ * else ten times.
+ */
+async function untilAnswered<T>(name: string, ctx: TaskContext, call: () => Promise<T>): Promise<T> {
+  let calls = 0;
   for (let failures = 1; ; failures++) {
     try {
-      return await ctx.runFunction(name, payload);
+      return await call();
     } catch (error) {
       if (ctx.signal.aborted || !isPassing(error)) throw error;
+      if (!isUnreachable(error)) {
+        calls += 1;
+        if (calls === MOST_CALLS) throw error;
+        ctx.log.warn(`${name} is called again`, { error: messageOf(error), calls });
+      }
       await new Wakeup().wait(backingOffMs(failures, Math.random()), ctx.signal);
     }
   }
@@ -180,7 +273,12 @@ function isPassing(error: unknown): boolean {
 const PASSING = /^(?:08...|40...|53...|55P03|57014|57P..|E[A-Z]+|connection_failed|deadline_passed)$/;
 const LOST = /^Connection terminated|not queryable/;
 
-const HANDLERS = ['before_handler', 'success_handler', 'error_handler'] as const;
+/** There was no connection, so the function was not called. */
+function isUnreachable(error: unknown): boolean {
+  return !isFunctionError(error) && /^(?:connection_failed|53300|57P03)$/.test(String(read(error, 'code')));
+}
+
+const HANDLERS: readonly string[] = ['before_handler', 'success_handler', 'error_handler'];
 
 const CHANNEL_PAYLOAD: StandardSchema<ChannelPayload> = {
   '~standard': {
@@ -189,14 +287,26 @@ const CHANNEL_PAYLOAD: StandardSchema<ChannelPayload> = {
     validate(payload) {
       if (Array.isArray(payload) || typeof payload !== 'object' || payload === null)
         return { issues: [{ message: 'expected an object' }] };
-      const given = payload as ChannelPayload;
-      const wrong = HANDLERS.filter((name) => given[name] !== undefined && !isName(given[name]));
-      if (wrong.length === 0) return { value: given };
-      return { issues: wrong.map((name) => ({ path: [name], message: 'expected the name of a function' })) };
+      const issues = Object.entries(payload).flatMap(([name, value]) => {
+        if (!name.endsWith('_handler')) return [];
+        const message = HANDLERS.includes(name) ? misnamed(value) : noSuchHandler(name);
+        return message === null ? [] : [{ path: [name], message }];
+      });
+      return issues.length === 0 ? { value: payload as ChannelPayload } : { issues };
     },
   },
 };
 
-function isName(value: unknown): boolean {
-  return typeof value === 'string' && value.trim() !== '';
+/** Before anything is called: a success_handler that cannot be called would be found once the provider has answered. */
+function misnamed(value: unknown): string | null {
+  if (value === undefined || (typeof value === 'string' && FUNCTION_NAME.test(value))) return null;
+  return `${shown(value)}: expected schema.function, as comms.record`;
+}
+
+const IDENTIFIER = /(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\d_$]*)/u.source;
+const FUNCTION_NAME = new RegExp(`^\\s*${IDENTIFIER}\\s*\\.\\s*${IDENTIFIER}\\s*$`, 'u');
+
+function noSuchHandler(name: string): string {
+  const [near] = nearest(name, HANDLERS, 1);
+  return `no such handler: ${near === undefined ? `there are ${HANDLERS.join(', ')}` : `did you mean ${near}?`}`;
 }

@@ -1,5 +1,6 @@
 import { FAILED, type FunctionAnswer } from '../../domain/function-answer.ts';
 import { FunctionError } from '../../domain/function-error.ts';
+import type { OnFailure } from '../../domain/on-failure.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 import type { HandlerDefinition, HandlerOptions, TaskContext } from './handler.ts';
 
@@ -17,6 +18,11 @@ export interface DbFunctionOptions extends HandlerOptions {
    * whenever the worker is lost. It costs a commit for each task. Default: false.
    */
   readonly atomic?: boolean;
+  /**
+   * See `HandlerOptions`. `'retry'`, also in a queue where failures complete a task: a supervisor that ended so would
+   * not have enqueued its next run, and its process would be lost.
+   */
+  readonly onFailure?: OnFailure;
 }
 
 /**
@@ -25,10 +31,12 @@ export interface DbFunctionOptions extends HandlerOptions {
  */
 export function dbFunctionHandler({
   atomic = false,
+  onFailure = 'retry',
   ...options
 }: DbFunctionOptions = {}): HandlerDefinition<DbFunctionPayload, Promise<unknown>> {
   return {
     ...options,
+    onFailure,
     schema,
     prepare: (ctx) => ctx.checkFunctions(),
     run: atomic ? runAtomic : run,

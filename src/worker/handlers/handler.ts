@@ -70,6 +70,8 @@ export interface TaskContext {
   readonly workflow: WorkflowPlace | null;
   /** Aborted when the handler should end; its `reason` is an AbortReason. */
   readonly signal: AbortSignal;
+  /** How much of the time limit of the attempt is left, in milliseconds; null: it has none. */
+  readonly timeLeftMs: number | null;
   /** Writes lines of the worker's log that name the task. */
   readonly log: TaskLog;
   /**
@@ -99,6 +101,8 @@ export interface TaskContext {
    * something that cannot be read, or the attempt has to end: then nothing is committed.
    */
   runFunction(name: string, payload?: unknown, options?: RunFunctionOptions): Promise<FunctionAnswer>;
+  /** Rejects with the error of `runFunction` if there is no SQL function of this name, or it may not be called. */
+  checkFunction(name: string): Promise<void>;
   /**
    * Enqueues a task with the end of this one: it is stored in the transaction that records the completion, and not at
    * all if the attempt ends otherwise. Resolves when the task is checked; it has no id before the end. Throws TaskqError

@@ -53,6 +53,7 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
   });
   const terminate = () => program.kill('SIGTERM');
   ctx.signal.addEventListener('abort', terminate);
+  if (ctx.signal.aborted) terminate();
   // The program need not read its payload.
   program.stdin.on('error', () => {});
   program.stdin.end(payload);
@@ -63,7 +64,7 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
   const closed = once(program, 'close').catch(() => {});
   try {
     const [exitCode, signal] = (await once(program, 'exit')) as [number | null, NodeJS.Signals | null];
-    // Processes that it started may hold its output open for ever.
+    // Processes that it started may hold its output open forever.
     await Promise.race([closed, sleep(1000, undefined, { ref: false })]);
     if (exitCode === 0 || exitCode === RUN_AGAIN) await checkReports();
     if (exitCode === 0) return resultOf(result());

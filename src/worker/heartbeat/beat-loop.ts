@@ -32,7 +32,8 @@ export async function beatUntilStopped(stop: AbortSignal, loop: BeatLoop): Promi
     } catch (error) {
       failures += 1;
       send({ kind: 'disconnected', why: describeDatabaseError(error, setup.databaseUrl) });
-      // Reconnect within a heartbeat: after an outage, others treat this worker as silent after two thirds of a lease.
+      // Reconnect within a heartbeat: after an outage, others treat this worker as silent once their own heartbeats have
+      // succeeded for two thirds of a lease.
       const bounds = { ...RECONNECTING, maxMs: Math.min(RECONNECTING.maxMs, renewal.heartbeatMs) };
       await wakeup.wait(backingOffMs(failures, Math.random(), bounds), stop);
     }

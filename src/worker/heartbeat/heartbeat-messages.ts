@@ -27,7 +27,7 @@ export type FromHeartbeat =
   | { readonly kind: 'unrenewed'; readonly lease: HeldLease; readonly refusal: string }
   /** The operators' orders, after each heartbeat. */
   | { readonly kind: 'orders'; readonly orders: Orders }
-  /** The schedules that fire next, as they were read at `readAt` (`wallClock`). */
+  /** The schedules that fire next, as they were read at `readAt` (`processClock`). */
   | {
       readonly kind: 'schedules';
       readonly upcoming: readonly UpcomingSchedule[];

@@ -5,7 +5,7 @@ import type { Wakeup } from '../../lib/wakeup.ts';
 import { type Heartbeat, heartbeat } from '../../queue/protocol/heartbeat.ts';
 import { notGranted } from '../../queue/schema/not-granted.ts';
 import type { CancelRequests } from '../isolation/decide-unresponsive.ts';
-import { type LeaseRow, type LeaseTable, wallClock } from '../lease/lease-table.ts';
+import { type LeaseRow, type LeaseTable, processClock } from '../lease/lease-table.ts';
 import { cancelsAmong, newsAmong } from './heartbeat-answers.ts';
 import type { FromHeartbeat, HeartbeatSetup } from './heartbeat-messages.ts';
 import { heartbeatFor, LeaseChange, type LeaseLengths } from './lease-change.ts';
@@ -86,7 +86,7 @@ export class LeaseRenewal {
   }
 
   #send(listener: Listener, rows: readonly LeaseRow[], lengths: LeaseLengths): Promise<Heartbeat> {
-    const now = wallClock();
+    const now = processClock();
     const held = rows.map(({ id, leaseNo, startedAt }) => ({
       id,
       leaseNo,
@@ -112,13 +112,13 @@ export class LeaseRenewal {
     { answers, orders, upcoming, operationsMs, judgedByMs = 0 }: Heartbeat,
   ): Beat {
     const { table, wakeup, send } = this.#options;
-    this.#cancels = cancelsAmong(answers, this.#cancels, wallClock());
+    this.#cancels = cancelsAmong(answers, this.#cancels, processClock());
     // Most leases that the database no longer has were just settled.
     for (const news of newsAmong(answers, rows)) if (table.has(news.lease)) send(news);
     const isAnyBusy = answers.some(({ answer }) => answer === 'busy');
     this.#continueChange(lengths, !isAnyBusy, judgedByMs);
     if (orders !== undefined) {
-      send({ kind: 'schedules', upcoming, readAt: wallClock() });
+      send({ kind: 'schedules', upcoming, readAt: processClock() });
       send({ kind: 'operations', nextMs: operationsMs });
       send({ kind: 'orders', orders });
       if (this.#lengths.request(orders.leaseMs)) wakeup.trigger();

@@ -14,6 +14,8 @@ export interface RunRequest {
   /** The path of the handler's file. */
   readonly path: string;
   readonly task: AttemptTask;
+  /** The time limit of the attempt, in milliseconds; null: unlimited. The worker keeps it. */
+  readonly timeoutMs: number | null;
 }
 
 /** A message to a handler's process. `key`: see `Keyed`. */

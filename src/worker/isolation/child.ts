@@ -2,7 +2,9 @@ import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import type { Progress } from '../../domain/progress.ts';
 import { Latest } from '../../lib/latest.ts';
 import { refused } from '../../lib/open-transaction.ts';
+import { printed } from '../../lib/printed.ts';
 import { messageOf } from '../../lib/thrown.ts';
+import { within } from '../../lib/within.ts';
 import { Attempt } from '../attempt/attempt.ts';
 import { Context, type ContextHost } from '../attempt/context.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
@@ -100,8 +102,8 @@ catchUncaughtErrors((culprit, thrown) => {
 });
 
 /** Report that the task is taken, and only then run its handler, which may end the process at once. */
-function take({ path, task }: RunRequest): void {
-  const attempt = new Attempt(task);
+function take({ path, task, timeoutMs }: RunRequest): void {
+  const attempt = new Attempt(task, timeoutMs);
   current = attempt;
   send({ kind: 'taken' }, () => void run(attempt, path));
 }
@@ -123,6 +125,7 @@ function watched(attempt: Attempt): Transactions {
     installation: transactions.installation,
     begin: (setting, value) => transactions.begin(setting, value),
     call: (call) => transactions.call(call),
+    check: (name, signal) => transactions.check(name, signal),
     async beforeCommit(outcome) {
       if (attempt !== current) throw refused('the transaction was rolled back: the attempt has ended');
       progress.flush();
@@ -134,13 +137,19 @@ function watched(attempt: Attempt): Transactions {
   };
 }
 
+/** How long an outcome waits for its handler's output to be read. */
+const PRINTING_MS = 10_000;
+
 /** Send the outcome of the running task. Later outcomes of the same task are ignored. */
 function report(outcome: Outcome): void {
   if (current === undefined) return;
   progress.flush();
   const { completion } = current;
   current = undefined;
-  send({ kind: 'outcome', outcome, completion });
+  const sendOutcome = () => send({ kind: 'outcome', outcome, completion });
+  // The worker may kill this process as soon as it has the outcome, so let the output drain first.
+  if (process.stdout.writableLength + process.stderr.writableLength === 0) sendOutcome();
+  else void within(PRINTING_MS, printed()).then(sendOutcome);
 }
 
 function load(type: string, path: string): Promise<Handler> {

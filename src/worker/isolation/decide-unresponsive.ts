@@ -3,7 +3,7 @@ import { leaseKey } from '../../domain/task.ts';
 import type { LeaseRow } from '../lease/lease-table.ts';
 import type { Busy } from './inspect-main-thread.ts';
 
-/** A request to cancel a task that this worker holds, and when it arrived (`wallClock()`). */
+/** A request to cancel a task that this worker holds, and when it arrived (`processClock()`). */
 export interface CancelRequest {
   readonly receivedAt: number;
   readonly reason: string | null;
@@ -18,7 +18,7 @@ export interface Silence {
   readonly rows: readonly LeaseRow[];
   /** The slot whose handler was entered last. */
   readonly lastEntered: number;
-  /** `wallClock()`. */
+  /** `processClock()`. */
   readonly now: number;
   readonly silentMs: number;
   readonly graceMs: number;

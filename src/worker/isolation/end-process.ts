@@ -6,7 +6,7 @@ import { openDatabase } from '../../lib/database.ts';
 import type { SynchronousCommit } from '../../lib/synchronous-commit.ts';
 import { giveBack } from '../../queue/protocol/give-back.ts';
 import { settle } from '../../queue/protocol/settle.ts';
-import { wallClock } from '../lease/lease-table.ts';
+import { processClock } from '../lease/lease-table.ts';
 import { EVENTS } from '../log/events.ts';
 import type { Verdict } from './decide-unresponsive.ts';
 
@@ -47,7 +47,7 @@ async function record(blocked: BlockedProcess, { blamed, givenBack }: End): Prom
   });
   if (blamed !== undefined) {
     const { id, leaseNo, startedAt } = blamed.row;
-    const ranMs = wallClock() - startedAt;
+    const ranMs = processClock() - startedAt;
     await whileBusy(() =>
       settle(db, blocked.workerId, [{ id, leaseNo, ranMs, outcome: outcomeOf(blamed.ended) }]),
     );

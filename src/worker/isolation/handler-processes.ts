@@ -89,7 +89,7 @@ export class HandlerProcesses {
     const onCompletion = (completion: Completion) => {
       attempt.completion = completion;
     };
-    const running = process.run({ path, task }, { ...host, onCompletion });
+    const running = process.run({ path, task, timeoutMs: attempt.timeoutMs }, { ...host, onCompletion });
     if (attempt.aborted !== undefined) attempt.onAbort(attempt.aborted);
     const end = await running;
     killTimer.clear();

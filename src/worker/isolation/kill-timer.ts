@@ -2,7 +2,7 @@ import { after } from '../../lib/after.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 
 /** How long a handler's process may take to end after an abort, in milliseconds. */
-export function timeToEndMs(reason: AbortReason, killAfterMs: number): number {
+function timeToEndMs(reason: AbortReason, killAfterMs: number): number {
   switch (reason) {
     case 'timeout':
     case 'cancelled':

@@ -1,4 +1,4 @@
-import { type LeaseTable, wallClock } from '../lease/lease-table.ts';
+import { type LeaseTable, processClock } from '../lease/lease-table.ts';
 import {
   type CancelRequests,
   decideUnresponsive,
@@ -46,7 +46,7 @@ export class Watchdog {
    */
   async look(cancels: CancelRequests): Promise<boolean> {
     const { graceMs } = this.#setup;
-    const now = wallClock();
+    const now = processClock();
     // A process that was stopped (SIGSTOP, a frozen container) has two silent threads; its main thread is not to blame.
     if (now - this.#lookedAt > STOPPED_MS) this.#awakeSince = now;
     this.#lookedAt = now;

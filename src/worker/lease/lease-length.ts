@@ -4,6 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export const LATE_COMMIT_MS = 2000;
 
 /**
+ * Returns how long a worker waits for the answer to a statement, in milliseconds: the length of its lease, after which
+ * the answer is useless. At least 5 s, so that a loaded server is not taken for lost; at most 30 s, so that a lost one is
+ * noticed.
+ */
+export function statementDeadlineMs(leaseMs: number): number {
+  return Math.min(30_000, Math.max(5000, leaseMs));
+}
+
+/**
  * How long the main thread's statements lease tasks, which an operator may change, and which statements are in flight.
  */
 export class LeaseLength {

@@ -1,6 +1,6 @@
 import type { Lease } from '../../domain/task.ts';
 
-/** A held task's row in the table. Times are `wallClock()`; 0: not started, no deadline. */
+/** A held task's row in the table. Times are `processClock()`; 0: not started, no deadline. */
 export interface LeaseRow extends HeldLease {
   readonly startedAt: number;
   readonly deadlineAt: number;
@@ -109,7 +109,7 @@ export class LeaseTable {
 
   /** Record that the main thread answers. */
   beat(): void {
-    this.#pulse[0] = wallClock();
+    this.#pulse[0] = processClock();
   }
 
   /** When the main thread last answered. */
@@ -146,6 +146,6 @@ const ROW_BYTES = 36;
 const TIME_ORIGIN = performance.timeOrigin;
 
 /** Milliseconds on a clock that never jumps and is the same in every thread of the process. */
-export function wallClock(): number {
+export function processClock(): number {
   return TIME_ORIGIN + performance.now();
 }

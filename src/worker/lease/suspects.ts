@@ -4,9 +4,10 @@ import type { ClaimedTask } from '../../domain/task.ts';
  * A task whose worker was lost is a suspect: it may have taken the worker down. It runs in a process of its own, whose
  * death is then an ordinary failure.
  *
- * A suspect that was lost twice even so has its last chance: a third loss ends it, as `worker_lost`, so nothing else
- * may be to blame for that loss. It runs as the only suspect of its worker, and nothing runs in the worker's own
- * process beside it.
+ * A task lost twice is on its last chance: a third loss ends it, as `worker_lost`, so nothing else may be to blame for
+ * that loss. It runs as the only suspect of its worker, and nothing runs in the worker's own process beside it.
+ *
+ * `lost_ahead` (three losses before a start: claimed alone) is another count; see taskq.rescue.
  */
 
 export function isSuspect({ losses }: Pick<ClaimedTask, 'losses'>): boolean {

@@ -2,7 +2,7 @@ import type { Level } from '../../lib/level.ts';
 
 /**
  * Every event a worker logs: its level, its message, and the fields that its line may have besides `event` and `msg`.
- * The README's table is generated from it. Fields are named like columns.
+ * The table in docs/reference.md is generated from it. Fields are named like columns.
  */
 export const EVENTS = {
   'supervisor.started': ['info', 'the supervisor starts its worker processes', ['pid', 'processes']],
@@ -62,17 +62,17 @@ export const EVENTS = {
   'schedule.added': ['info', 'a schedule of the configuration did not exist', ['schedule']],
   'schedule.fired': [
     'debug',
-    'the tick of a schedule has come: its task is enqueued, or the one that holds its key is live (`tasks` is 0)',
+    'the tick of a schedule has come: its task was enqueued, or an earlier one still holds its key (`tasks` is 0)',
     ['schedule', 'tick', 'task_id', 'tasks'],
   ],
   'schedule.passed': [
     'info',
-    'ticks that no worker could fire in time, and that `missed` of the schedule does not ask for',
+    "ticks that no worker could fire in time, and that the schedule's `missed` policy skips",
     ['schedule', 'passed'],
   ],
   'schedule.failed': [
     'error',
-    'a schedule cannot be fired, and is tried again; or its tick has no task, as one of another type or group holds its key; logged once a minute',
+    'a schedule cannot be fired, and is tried again; or a tick got no task because a task of another type or group holds its key; logged once a minute',
     ['schedule', 'error'],
   ],
   'operation.ended': [
@@ -118,7 +118,7 @@ export const EVENTS = {
   ],
   'callbacks.left_out': [
     'warn',
-    'with the onComplete and onDead of the handlers of this type, tasks would follow each other for ever: they are not set',
+    'the onComplete and onDead of the handlers of this type are not set: tasks would follow each other forever, or the role may not enqueue',
     ['type', 'fault'],
   ],
   'queue.paused': [
@@ -129,7 +129,7 @@ export const EVENTS = {
   'queue.resumed': ['info', 'the queue is resumed', ['queue']],
   'breaker.opened': [
     'warn',
-    'a type has failed as often as its breaker allows: nothing of it starts but a probe at a time, until one succeeds or taskq types resume; tasks claimed ahead are given back',
+    'a type has failed as often as its breaker allows: only one probe task at a time starts, until one succeeds or taskq types resume; tasks claimed ahead are given back',
     ['type', 'failures', 'within_ms', 'probe_after_ms'],
   ],
   'breaker.closed': ['info', 'the type is claimed again', ['type']],
@@ -154,7 +154,7 @@ export const EVENTS = {
     'notifications do not arrive, as behind a pooler: new tasks are found by polling; set directUrl to bypass it',
     [],
   ],
-  'statement.failed': ['error', 'the database refused a statement; it is retried', ['error']],
+  'statement.failed': ['error', 'the database refused a statement; the statement is retried', ['error']],
   'task.started': ['debug', 'an attempt starts', ['task_id', 'type', 'attempt']],
   'task.completed': ['debug', 'an attempt succeeded', ['task_id', 'type', 'queue', 'attempt', 'ran_ms']],
   'task.failed': [

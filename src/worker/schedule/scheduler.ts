@@ -8,7 +8,7 @@ import {
   type UpcomingSchedule,
   upcomingSchedules,
 } from '../../queue/protocol/fire-schedule.ts';
-import { wallClock } from '../lease/lease-table.ts';
+import { processClock } from '../lease/lease-table.ts';
 import type { EventLog } from '../log/events.ts';
 import { OnceAMinute } from '../log/once-a-minute.ts';
 import { Agenda, type DueFiring } from './agenda.ts';
@@ -33,22 +33,34 @@ export class Scheduler {
   readonly #agenda = new Agenda();
   readonly #wakeup = new Wakeup();
   readonly #logged = new OnceAMinute();
+  #hasLearned = false;
+  #isFiring = false;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
   }
 
-  /** Take the schedules that fire next, which came at `readAt` (`wallClock`) with the answer to another statement. */
+  /** Take the schedules that fire next, which came at `readAt` (`processClock`) with the answer to another statement. */
   learn(upcoming: readonly UpcomingSchedule[], readAt: number): void {
+    this.#hasLearned = true;
     if (upcoming.length === 0 && this.#agenda.isEmpty) return;
     this.#agenda.learn(upcoming, readAt);
     this.#wakeup.trigger();
   }
 
+  /**
+   * Whether nothing is due: each tick that has come was fired, here or by another worker, or could not be. Asks the
+   * database if nothing has said yet what is due.
+   */
+  async isSettled(): Promise<boolean> {
+    if (!this.#hasLearned) this.learn(await upcomingSchedules(this.#options.db), processClock());
+    return !this.#isFiring && this.#agenda.nextAt > processClock();
+  }
+
   /** Fire what is due, until `stop`. */
   async run(stop: AbortSignal): Promise<void> {
     for (let failures = 0; !stop.aborted; ) {
-      const waitMs = Math.ceil(Math.min(this.#agenda.nextAt - wallClock(), MOST_WAIT_MS));
+      const waitMs = Math.ceil(Math.min(this.#agenda.nextAt - processClock(), MOST_WAIT_MS));
       if (waitMs > 0) await this.#wakeup.wait(waitMs, stop);
       if (stop.aborted) return;
       try {
@@ -63,26 +75,36 @@ export class Scheduler {
   }
 
   async #fireDue(stop: AbortSignal): Promise<void> {
+    this.#isFiring = true;
+    try {
+      await this.#fireEach(stop);
+    } finally {
+      this.#isFiring = false;
+    }
+  }
+
+  async #fireEach(stop: AbortSignal): Promise<void> {
     // Each worker in an order of its own, so that they share what is due at once.
-    for (const schedule of shuffled(this.#agenda.due(wallClock()))) {
+    for (const schedule of shuffled(this.#agenda.due(processClock()))) {
       if (stop.aborted) return;
       await this.#fire(schedule);
     }
-    if (this.#agenda.isOutdated) this.#agenda.learn(await upcomingSchedules(this.#options.db), wallClock());
+    if (this.#agenda.isOutdated)
+      this.#agenda.learn(await upcomingSchedules(this.#options.db), processClock());
   }
 
   async #fire(schedule: UpcomingSchedule): Promise<void> {
     try {
-      const firing = this.#agenda.firing(schedule, wallClock());
+      const firing = this.#agenda.firing(schedule, processClock());
       if (firing === undefined) return;
       const { name, expression, tz, next_at: expected } = firing.schedule;
       const { ticks, next } = firing;
       const answer = await fireSchedule(this.#options.db, { name, expression, tz, expected, next, ticks });
-      this.#agenda.answered(schedule, answer, wallClock());
+      this.#agenda.answered(schedule, answer, processClock());
       if (answer.answer === 'fired') this.#log(firing, answer);
     } catch (error) {
       if (isUnanswered(error)) throw error;
-      this.#agenda.failed(schedule, wallClock());
+      this.#agenda.failed(schedule, processClock());
       this.#logFailed(schedule.name, messageOf(error));
     }
   }

@@ -61,7 +61,7 @@ export class OutcomeRecorder {
       signal,
       onStatementFailed: hooks.onStatementFailed,
     });
-    // Separate them now: halving sets more aside, for later.
+    // Split before sending: halving may mark more reports as alone, for the next batch.
     const alone = batch.filter(isAlone);
     const together = alone.length === 0 ? batch : batch.filter((held) => !isAlone(held));
     try {

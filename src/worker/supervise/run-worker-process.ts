@@ -31,14 +31,21 @@ const LAST_LINES_MS = 500;
 export async function runWorkerProcess(options: WorkerProcessOptions): Promise<WorkerProcessEnd> {
   const { stop, hurry, onLine, onStarted } = options;
   const startedAt = performance.now();
-  const child = options.start();
+  let child: ChildProcess;
+  try {
+    child = options.start();
+  } catch {
+    // There is no memory for another process, say; there may be soon.
+    return { pid: undefined, exitCode: null, signal: null, inOrder: false, started: false, livedMs: 0 };
+  }
   const received = new Set<FromSupervised['kind']>();
   child.on('message', (message: FromSupervised | null) => {
     // A handler may send anything over this channel, null too.
     if (message?.kind === 'started') onStarted();
     if (message?.kind !== undefined) received.add(message.kind);
   });
-  if (child.stdout !== null) createInterface({ input: child.stdout }).on('line', onLine);
+  // Neither is there if there were no more file descriptors for it.
+  if (child.stdout) createInterface({ input: child.stdout }).on('line', onLine);
 
   let killer: NodeJS.Timeout | undefined;
   const onStop = () => send(child, { kind: 'stop' });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { enqueue, statusOf } from '../rows.ts';
 import { waitUntilBlocked } from '../waiting.ts';
-import { type Claimed, outcome } from '../worker.ts';
+import { type Claimed, outcome, type PlainWorker } from '../worker.ts';
 import { addStep, claimSteps, insertWorkflow, settleAll, useWorkflows } from './workflows.ts';
 
 const { queue, worker, claimed, statuses, workflow, taskOf, expectSettled } = useWorkflows();
@@ -249,6 +249,268 @@ describe('on_step', () => {
   });
 });
 
+const orchestrated = { is_open: true, on_step: { type: 'plan' } };
+
+const stateOf = async (id: string) => (await workflow(id))!.state;
+
+const retryOf = (id: string) =>
+  queue.admin.rows('select step, task_id, answer from taskq.retry_workflow($1)', id);
+
+describe('a workflow that its on_step task adds steps to', () => {
+  test('is open again after a retry, so that the task goes on', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }], {
+      ...orchestrated,
+      on_end: { type: 'done' },
+    });
+    const me = await worker();
+    await settleAll(me, await claimSteps(me), 'dead');
+    await claimed(me);
+    const closing = await me.claim({ types: ['plan'] });
+    await queue.admin.rows('select taskq.close_workflow($1)', id);
+    await settleAll(me, closing);
+    await claimed(me);
+    expect(await stateOf(id)).toBe('failed');
+
+    const [next, ...steps] = await retryOf(id);
+    expect(steps).toEqual([{ step: 'a', task_id: await taskOf(id, 'a'), answer: 'retried' }]);
+    expect(next).toMatchObject({ step: null, answer: 'retried' });
+    expect(await workflow(id)).toMatchObject({ state: 'open', is_open: true, ended_at: null });
+    const [plan] = await me.claim({ types: ['plan'] });
+    expect(plan!.id).toBe((next as { task_id: string }).task_id);
+    await addStep(queue.admin, id, { step: 'b', after: ['a'] });
+    await settleAll(me, [plan!, ...(await claimSteps(me))]);
+    expect(await claimed(me)).toEqual(['b']);
+    await expectSettled(id);
+  });
+
+  test('goes on after a cancel between two steps', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }], orchestrated);
+    const me = await worker();
+    await settleAll(me, await claimSteps(me));
+    await claimed(me);
+    await settleAll(me, await me.claim({ types: ['plan'] }));
+    await queue.admin.rows('select taskq.cancel_workflow($1)', id);
+    expect(await stateOf(id)).toBe('cancelled');
+    expect(await retryOf(id)).toMatchObject([{ step: null, answer: 'retried' }]);
+    expect(await stateOf(id)).toBe('open');
+    expect(await me.claim({ types: ['plan'] })).toHaveLength(1);
+  });
+
+  test('is stuck while that task is a dead letter and no step runs, until it returns', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b' }], orchestrated);
+    const me = await worker();
+    const [a, b] = await claimSteps(me);
+    const die = async () => {
+      const [plan] = await me.claim({ types: ['plan'] });
+      await settleAll(me, [plan!], 'dead');
+      await claimed(me);
+      return plan!.id;
+    };
+    await settleAll(me, [a!]);
+    await claimed(me);
+    const plan = await die();
+    expect(await stateOf(id)).toBe('open');
+    await settleAll(me, [b!]);
+    await claimed(me);
+    // The end of b was followed by another one.
+    const second = await die();
+    expect(second).not.toBe(plan);
+    expect(await stateOf(id)).toBe('stuck');
+    await addStep(queue.admin, id, { step: 'c' });
+    expect(await claimed(me)).toEqual(['c']);
+    expect(await stateOf(id)).toBe('open');
+
+    await queue.admin.rows('select * from taskq.discard(array[$1::bigint])', plan);
+    await settleAll(me, [
+      {
+        ...b!,
+        ...(await queue.admin.row<Claimed>("select id, lease_no from taskq.tasks where step = 'c'"))!,
+      },
+    ]);
+    await claimed(me);
+    const third = await die();
+    expect(await stateOf(id)).toBe('stuck');
+    await queue.admin.rows('select * from taskq.revive(array[$1::bigint])', third);
+    await claimed(me);
+    expect(await stateOf(id)).toBe('open');
+    await die();
+    expect(await stateOf(id)).toBe('stuck');
+    expect(await retryOf(id)).toEqual([{ step: null, task_id: third, answer: 'retried' }]);
+    expect(await stateOf(id)).toBe('open');
+    await settleAll(me, await me.claim({ types: ['plan'] }));
+    await claimed(me);
+    expect(await stateOf(id)).toBe('open');
+  });
+});
+
+describe('a workflow whose on_step task', () => {
+  /** A worker, and a workflow whose only step has ended, with the task that is to follow. */
+  async function followed(columns: object = {}) {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }], { ...orchestrated, ...columns });
+    const me = await worker();
+    await settleAll(me, await claimSteps(me));
+    await claimed(me);
+    const [plan] = await me.claim({ types: ['plan'] });
+    return { id, me, plan: plan! };
+  }
+
+  test.each([
+    ['is cancelled', (me: PlainWorker, plan: Claimed) => me.settle(outcome(plan, 'cancelled'))],
+    [
+      'runs again and dies then',
+      async (me: PlainWorker, plan: Claimed) => {
+        await me.settle(outcome(plan, 'completed', { again: {} }));
+        await settleAll(me, await me.claim({ types: ['plan'] }), 'dead');
+      },
+    ],
+    [
+      'is discarded as a dead letter',
+      async (me: PlainWorker, plan: Claimed) => {
+        await settleAll(me, [plan], 'dead');
+        await queue.admin.rows('select * from taskq.discard(array[$1::bigint])', plan.id);
+      },
+    ],
+  ])('%s goes on with a retry', async (_how, end) => {
+    const { id, me, plan } = await followed();
+    await end(me, plan);
+    await claimed(me);
+    expect(await stateOf(id)).toMatch(_how.startsWith('is discarded') ? 'open' : 'stuck');
+    expect(await retryOf(id)).toMatchObject([{ step: null, answer: 'retried' }]);
+    expect(await stateOf(id)).toBe('open');
+    expect(await me.claim({ types: ['plan'] })).toHaveLength(1);
+  });
+
+  test('is live is not stuck, whichever of them it is', async () => {
+    const { id, me, plan } = await followed();
+    await settleAll(me, [plan], 'dead');
+    await addStep(queue.admin, id, { step: 'b' });
+    await settleAll(me, await claimSteps(me));
+    await claimed(me);
+    await settleAll(me, await me.claim({ types: ['plan'] }), 'dead');
+    await claimed(me);
+    expect(await stateOf(id)).toBe('stuck');
+    await queue.admin.rows('select * from taskq.revive(array[$1::bigint])', plan.id);
+    await claimed(me);
+    expect(await stateOf(id)).toBe('open');
+  });
+
+  test('began before a retry does not close it: the next one decides', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }], orchestrated);
+    const me = await worker();
+    await settleAll(me, await claimSteps(me), 'dead');
+    await claimed(me);
+    const [outdated] = await me.claim({ types: ['plan'] });
+    expect(await retryOf(id)).toMatchObject([
+      { step: null, task_id: outdated!.id, answer: 'retried' },
+      { step: 'a', answer: 'retried' },
+    ]);
+    await expect(queue.admin.rows('select taskq.close_workflow($1)', id)).rejects.toThrow(
+      `workflow ${id} was retried after its on_step task had begun, and stays open`,
+    );
+    await settleAll(me, [outdated!]);
+    await claimed(me);
+    const [next] = await me.claim({ types: ['plan'] });
+    expect(await queue.admin.value('select taskq.close_workflow($1)', id)).toBe(true);
+    await settleAll(me, [next!]);
+  });
+
+  test('runs once more when it has failed fast, and not for what it adds then', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'z' }], {
+      ...{ ...orchestrated, fail_fast: true },
+    });
+    const me = await worker();
+    const [a, z] = await claimSteps(me);
+    await settleAll(me, [a!], 'dead');
+    await claimed(me);
+    expect(await me.claim({ types: ['plan'] })).toEqual([]);
+    await settleAll(me, [z!]);
+    await claimed(me);
+    const [plan] = await me.claim({ types: ['plan'] });
+    const added = {
+      ...outcome(plan!, 'completed'),
+      enqueue: [{ type: 'work', step: 'b', allow_unknown: true }],
+    };
+    await me.session.rows('select * from taskq.settle_and_enqueue($1, $2)', me.id, JSON.stringify([added]));
+    await claimed(me);
+    expect(await statuses(id)).toMatchObject({ b: 'cancelled' });
+    expect(await me.claim({ types: ['plan'] })).toEqual([]);
+    expect(await stateOf(id)).toBe('stuck');
+    expect((await retryOf(id)).map((row) => (row as { step: string | null }).step)).toEqual([null, 'a', 'b']);
+    expect(await me.claim({ types: ['plan'] })).toHaveLength(1);
+  });
+});
+
+test('a retry opens a workflow again that was cancelled while it was open, and one whose producer closed it stays closed', async () => {
+  const columns = { is_open: true, on_step: { type: 'watch' } };
+  const cancelled = await insertWorkflow(queue.admin, [{ step: 'a' }], { is_open: true });
+  await queue.admin.rows('select taskq.cancel_workflow($1)', cancelled);
+  await queue.admin.rows('select taskq.retry_workflow($1)', cancelled);
+  expect(await workflow(cancelled)).toMatchObject({ state: 'open', is_open: true });
+  await addStep(queue.admin, cancelled, { step: 'b' });
+  const me = await worker();
+  expect(await claimed(me)).toEqual(['a', 'b']);
+
+  const closed = await insertWorkflow(queue.admin, [{ step: 'a' }], columns);
+  await queue.admin.rows('select taskq.close_workflow($1)', closed);
+  await settleAll(me, await claimSteps(me), 'dead');
+  await claimed(me);
+  await queue.admin.rows('select taskq.retry_workflow($1)', closed);
+  await settleAll(me, await claimSteps(me));
+  await claimed(me);
+  expect(await workflow(closed)).toMatchObject({ state: 'completed' });
+});
+
+test('a retry brings back a step that has expired, which may start at any time now, and what was cancelled after it', async () => {
+  const me = await worker();
+  const id = await queue.admin.value<string>(
+    `select id from taskq.run_workflow(
+       '{"name": "w", "steps": [{"step": "a", "type": "work", "expires_ms": 60000}, {"step": "b", "type": "work", "after": ["a"]}]}')`,
+  );
+  await queue.admin.rows("update taskq.tasks set expires_at = clock_timestamp() where step = 'a'");
+  await queue.admin.rows('select taskq.expire(10)');
+  expect(await claimed(me)).toEqual([]);
+  expect(await statuses(id)).toEqual({ a: 'expired', b: 'cancelled' });
+  expect(await workflow(id)).toMatchObject({ state: 'failed' });
+  expect((await retryOf(id)).map((row) => (row as { step: string }).step)).toEqual(['a', 'b']);
+  expect(await queue.admin.rows("select expires_at from taskq.tasks where step = 'a'")).toEqual([
+    { expires_at: null },
+  ]);
+  await settleAll(me, await claimSteps(me));
+  await settleAll(me, await claimSteps(me));
+  await claimed(me);
+  expect(await workflow(id)).toMatchObject({ state: 'completed' });
+});
+
+test('what a retry could not bring back does not let a workflow fail again', async () => {
+  const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b' }], { fail_fast: true });
+  const me = await worker();
+  const [a] = await claimSteps(me, 1);
+  await settleAll(me, [a!], 'dead');
+  await claimed(me);
+  await queue.admin.rows('select * from taskq.discard(array[$1::bigint])', a!.id);
+  expect(await queue.admin.rows('select step, answer from taskq.retry_workflow($1) order by 1', id)).toEqual([
+    { step: 'a', answer: 'gone' },
+    { step: 'b', answer: 'retried' },
+  ]);
+  expect(await claimed(me)).toEqual(['b']);
+});
+
+test('a retried step that had started does not wait for its time again; one that had not, does', async () => {
+  const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b' }]);
+  await queue.admin.rows(
+    `select taskq.edit(array_agg(id), '{"delay_ms": 3600000}') from taskq.tasks where workflow_id = $1`,
+    id,
+  );
+  const me = await worker();
+  await queue.admin.rows('select taskq.retry(array[$1::bigint])', await taskOf(id, 'a'));
+  await settleAll(me, await claimSteps(me), 'dead');
+  await queue.admin.rows(`select taskq.cancel(array_agg(id)) from taskq.tasks where workflow_id = $1`, id);
+  expect(await claimed(me)).toEqual([]);
+  await queue.admin.rows('select taskq.retry_workflow($1)', id);
+  expect(await statuses(id)).toEqual({ a: 'released', b: 'released' });
+  expect(await claimed(me)).toEqual(['a']);
+});
+
 describe('cancel', () => {
   const cancel = (id: string, reason: string | null = null) =>
     queue.admin.row('select * from taskq.cancel_workflow($1, $2)', id, reason);
@@ -366,6 +628,8 @@ describe('cancel', () => {
     expect(tasks.map(({ step }) => step).sort()).toEqual(['a', 'b']);
     await settleAll(me, tasks);
     expect(await claimed(me)).toEqual([]);
+    // It was open, and is again.
+    await queue.admin.rows('select taskq.close_workflow($1)', id);
     expect(await payloadsOf('done')).toMatchObject([
       { workflow: { state: 'cancelled' } },
       { workflow: { state: 'completed' } },
@@ -383,7 +647,7 @@ describe('cancel', () => {
     await queue.admin.rows('select taskq.retry_workflow($1)', id);
     const me = await worker();
     expect(await claimed(me)).toEqual(['b']);
-    expect(await workflow(id)).toMatchObject({ state: 'running', ended_at: null });
+    expect(await workflow(id)).toMatchObject({ state: 'open', ended_at: null });
     await expectSettled(id);
   });
 });

@@ -413,6 +413,71 @@ describe('a follow-up', () => {
     expect(await queue.admin.rows('select from taskq.tasks')).toHaveLength(0);
   });
 
+  test.each(['cancelled', 'failed fast'])(
+    'of a task whose workflow has %s meanwhile completes it, is cancelled, and comes back with a retry',
+    async (why) => {
+      const { id } = await runWorkflow(queue.admin, [{ step: 'a' }, { step: 'z' }], {
+        ...{ open: true, fail_fast: true },
+      });
+      const worker = await registerWorker(await queue.session());
+      const [a, z] = [await claimOne(worker), await claimOne(worker)];
+      if (why === 'cancelled') await queue.admin.rows('select taskq.cancel_workflow($1)', id);
+      else {
+        await worker.settle(outcome(z, 'dead'));
+        await worker.claim();
+        await expect(enqueue(queue.admin, { workflow: id, step: 'late' })).rejects.toThrow(
+          `enqueue: workflow ${id} ("flow") has failed, and cancels its steps: retry it first`,
+        );
+      }
+      const ended = { ...outcome(a, 'completed'), enqueue: [{ type: 'work', step: 'b', after: ['a'] }] };
+      expect(
+        await worker.session.rows(
+          'select answer from taskq.settle_and_enqueue($1, $2)',
+          worker.id,
+          JSON.stringify([ended]),
+        ),
+      ).toEqual([{ answer: 'recorded' }]);
+      expect(await worker.claim()).toEqual([]);
+      const statuses = async () =>
+        Object.fromEntries(
+          (await stepRows(queue.admin, id)).map(({ step, status }) => [step as string, status]),
+        );
+      expect(await statuses()).toMatchObject({ a: 'completed', b: 'cancelled' });
+      if (why === 'cancelled') await worker.settle(outcome(z, 'cancelled'));
+      await worker.claim();
+      await queue.admin.rows('select taskq.retry_workflow($1)', id);
+      expect(await statuses()).toEqual({ a: 'completed', b: 'released', z: 'released' });
+    },
+  );
+
+  test('waits in a workflow that was cancelled until it is cancelled too, also while others attend to that', async () => {
+    const { id } = await runWorkflow(queue.admin, [{ step: 'a' }, { step: 'z' }], { open: true });
+    const [one, two] = [
+      await registerWorker(await queue.session()),
+      await registerWorker(await queue.session()),
+    ];
+    const [a, z] = [await claimOne(one), await claimOne(two)];
+    await queue.admin.rows('select taskq.cancel_workflow($1)', id);
+    await two.settle(outcome(z, 'completed'));
+    await two.session.rows('begin');
+    await two.claim();
+    const ended = { ...outcome(a, 'completed'), enqueue: [{ type: 'work', step: 'b' }] };
+    await one.session.rows('select * from taskq.settle_and_enqueue($1, $2)', one.id, JSON.stringify([ended]));
+    expect(await one.claim()).toEqual([]);
+    await two.session.rows('commit');
+    expect(await one.claim()).toEqual([]);
+    expect(await queue.admin.value('select state from taskq.workflows where id = $1', id)).toBe('cancelled');
+  });
+
+  test('into a cancelled workflow that is not that of its task is refused', async () => {
+    const other = await open();
+    await queue.admin.rows('select taskq.cancel_workflow($1)', other.id);
+    const { task } = await settled([{ type: 'work', workflow: other.id, step: 'b' }]);
+    expect(await queue.admin.value('select reason from taskq.dead_tasks where id = $1', task.id)).toBe(
+      'follow_up_refused',
+    );
+  });
+
   test('of a closed workflow makes its task dead', async () => {
     const { task } = await settled([{ type: 'work', step: 'b' }], {});
     expect(await queue.admin.value('select reason from taskq.dead_tasks where id = $1', task.id)).toBe(

@@ -410,3 +410,16 @@ test('a claim with cursors sees what is asked for by any queue', async () => {
   expect(await other.claim({ queues: ['other'], cursor, lookBackMs: 2000 })).toHaveLength(1);
   expect(await statuses(id)).toEqual({ a: 'completed', b: 'released' });
 });
+
+test('a step that is being purged does not come back with a retry of its workflow', async () => {
+  const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b' }]);
+  const a = await taskOf(id, 'a');
+  await queue.admin.rows('select * from taskq.cancel($1)', [a]);
+  const [purging, retrying] = [await transaction(), await queue.session()];
+  expect(await purging.rows('select answer from taskq.purge($1)', [a])).toEqual([{ answer: 'purged' }]);
+  const retried = retrying.rows('select step, answer from taskq.retry_workflow($1)', id);
+  await waitUntilBlocked(queue.admin);
+  await purging.rows('commit');
+  expect(await retried).toEqual([{ step: 'a', answer: 'gone' }]);
+  expect(await queue.admin.rows('select id from taskq.all_tasks where id = $1', a)).toEqual([]);
+});

@@ -101,7 +101,7 @@ export const BROKEN: readonly Broken[] = [
     },
   },
   {
-    name: 'a suspect is lost for ever before it starts',
+    name: 'a suspect is lost forever before it starts',
     breaks: 'P6',
     step: after('rescue', (task) => ({ lostAhead: task.lostAhead })),
   },

@@ -107,7 +107,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     promise: 'P6',
-    rule: 'whatever is lost is not lost for ever',
+    rule: 'whatever is lost is not lost forever',
     holds: ({ before, action, after }) =>
       action.verb !== 'rescue' ||
       !isLive(after) ||

@@ -189,7 +189,7 @@ const MUTANTS: readonly Mutant[] = [
     seen: [2, 2],
   },
   {
-    name: 'it may wait in vain for ever',
+    name: 'it may wait in vain forever',
     file: 'rescue',
     from: 'least(coalesce(t.lost_ahead, 0), 2147483646) + 1',
     to: 't.lost_ahead',

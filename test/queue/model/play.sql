@@ -3,7 +3,7 @@
 -- (`model.look`).
 create schema model;
 
--- Everything is kept for ever, in one partition: a search by id need not look into a hundred of them. A retry
+-- Everything is kept forever, in one partition: a search by id need not look into a hundred of them. A retry
 -- that waits for its back-off waits for a day, and a lease is an hour: no time passes but by an event.
 update taskq.defaults
 set retention = 'ever', errors_retention = 'ever', backoff = '{"kind": "fixed", "base_ms": 86400000}';

@@ -209,7 +209,8 @@ function revive(task: Task, keyHeld: boolean): Stepped {
   if (task.status !== 'dead') return unchanged(task, 'not_dead');
   if (keyHeld) return unchanged(task, 'key_held');
   const anew = { attempts: 0, losses: 0, releases: 0, lostAhead: 0, lostStarts: 0, reason: null };
-  return { task: { ...waiting(task), ...anew, settledBy: task.owner }, answer: 'revived' };
+  const revived = { ...waiting(task), ...anew, started: false, settledBy: task.owner };
+  return { task: revived, answer: 'revived' };
 }
 
 const waiting = (task: Task): Task => ({ ...task, status: 'pending', owner: 0, settledBy: 0, lapse: 0 });

@@ -77,7 +77,7 @@ describe('Feature: Background Task Queue', () => {
 });
 
 describe('what the scenarios leave open', () => {
-  test('a failing task is retried for ever, every ten minutes', async () => {
+  test('a failing task is retried forever, every ten minutes', async () => {
     const { id } = await s1.enqueue('vector_store_delete', { conversationGroupId: 'failing-group' });
     await s1.admin.rows('update taskq.tasks set attempts = 1000');
     await storeFailsFor('failing-group');

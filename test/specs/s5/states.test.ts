@@ -52,7 +52,7 @@ test('the process result is stored, of a failed attempt too; the attempt counts 
   expect(shown.errors).toMatchObject([{ attempt: 1, result: { order: 1, reached: 'bank' } }]);
 });
 
-test('a reference number is unique in its queue, for ever where that is asked for', async () => {
+test('a reference number is unique in its queue, forever where that is asked for', async () => {
   const reference = { queue: 'orders', key: 'ref-1', keyFor: 'ever' } as const;
   const first = await s5.enqueue(TYPE, { order: 1 }, reference);
   expect(await s5.enqueue(TYPE, { order: 1 }, reference)).toMatchObject({ id: first.id, created: false });

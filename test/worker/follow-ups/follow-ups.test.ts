@@ -172,6 +172,29 @@ describe('in one worker', () => {
       ]);
     });
 
+    test('whose queue names where it may enqueue is held to that, also by the commit of its transaction', async () => {
+      const may = (queues: readonly string[] | null) =>
+        queue.rows("select taskq.set_queue('narrow', $1)", { may_enqueue: queues });
+      const options = { queue: 'narrow' };
+      await may(['default']);
+      const refused = await runAll(type, [
+        { payload: { enqueue: [['late', { n: 1 }, { queue: 'wide' }]] }, options },
+        { payload: { transacts: ['late', { n: 2 }, { queue: 'wide' }] }, options },
+        { payload: { transacts: ['late', { n: 3 }] }, options },
+      ]);
+      const message = expect.stringContaining('handlers of the queue "narrow" may not enqueue into "wide"');
+      expect(refused).toMatchObject([
+        { task: { status: 'dead', reason: 'follow_up_refused', error: { message } }, follow: [] },
+        { task: { status: 'dead', reason: 'attempts_spent', error: { message } }, follow: [] },
+        { task: { status: 'completed' }, follow: [{ payload: { n: 3 } }] },
+      ]);
+      await may(null);
+      expect(await run(type, { transacts: ['late', { n: 4 }, { queue: 'wide' }] }, options)).toMatchObject({
+        task: { status: 'completed' },
+        follow: [{ payload: { n: 4 } }],
+      });
+    });
+
     test('learns at once, in the words of enqueue, what is refused, and may go on', async () => {
       const { task, follow } = await run(type, {
         enqueue: [

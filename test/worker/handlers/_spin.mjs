@@ -4,7 +4,7 @@ import { witness } from './_witness.mjs';
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Keeps its thread for `ms`, starting after `after`, without yielding; without `ms` for ever. It waits instead of
+ * Keeps its thread for `ms`, starting after `after`, without yielding; without `ms` forever. It waits instead of
  * computing: for the event loop that is the same, and other tests need the CPU.
  */
 export async function spin({ ms = Infinity, after = 0 }, ctx) {

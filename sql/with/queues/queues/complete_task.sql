@@ -6,7 +6,8 @@
 -- as well. taskq.complete, which names the lease, changes nothing then.
 --
 -- Errors: 42501, another role or a worker process holds it; 55000, it is not held and no session of the role had it
--- last, or it is a dead letter; 55P03, another transaction keeps it locked; P0002, there is no such task.
+-- last, or it is a dead letter; 55P03, another transaction has kept it locked for half a second, for which the call
+-- waits (a second, if no session holds the task now); P0002, there is no such task.
 -- Arguments: _task_id, as queues.dequeue_next_available_task returned it.
 -- Granted to: worker.
 create or replace function queues.complete_task(_task_id bigint)

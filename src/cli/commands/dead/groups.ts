@@ -13,7 +13,7 @@ export const deadGroups: CliCommand<GroupsOptions> = {
     command.option('--limit <n>', 'show at most n', '50').addHelpText(
       'after',
       `
-The dead letters of a group have the same type and the same error but for what differs between tasks: numbers, ids,
+The dead letters of a group have the same type and the same error, ignoring what differs between tasks: numbers, ids,
 paths, quoted text. taskq dead list, revive and discard take the first digits of its --fingerprint.`,
     );
   },

@@ -9,7 +9,7 @@ import { type ReviveAnswer, type ReviveOptions, revive } from '../../../queue/op
 import { payloadCheck } from '../../enqueue/fits-schema.ts';
 import { declareStaged, isStaged, reviveStaged, type StagedOptions } from '../../operations/staged-revive.ts';
 import { printable } from '../../present/printable.ts';
-import { refusedTask } from '../../present/refused-task.ts';
+import { RUN_AGAIN, refusedTask } from '../../present/refused-task.ts';
 import type { CliCommand } from '../../run/command.ts';
 import {
   actOnSelection,
@@ -21,6 +21,7 @@ import {
   noteNothing,
 } from '../../select/bulk.ts';
 import { NO_TASK_MATCHES } from '../../select/misspelt.ts';
+import { noteWaits, sampled } from '../../select/note-waits.ts';
 import { filterSuggestions } from '../../select/task-filter.ts';
 import type { TaskSelection } from '../../select/task-selection.ts';
 
@@ -49,14 +50,18 @@ export const reviveDead: CliCommand<Options> = {
     if (isStaged(call.options)) return reviveStaged(context, asked, call.options, given);
     const settings = { ...given, byHand: byHandOf(asked), ...acting };
     const check = await payloadCheck(context, payload);
-    const act = async (ids: readonly string[]) => {
-      await check(ids);
-      return revive(db, ids, settings);
-    };
-    const result = await actOnSelection(context, asked, act, needsAttention);
+    const revived = sampled(
+      async (ids: readonly string[]) => {
+        await check(ids);
+        return revive(db, ids, settings);
+      },
+      ['revived'],
+    );
+    const result = await actOnSelection(context, asked, revived.act, needsAttention);
     const left = await leftOutByHand(asked);
     await context.output.answer(documentOf(result, selection), () => `${textOf(result, selection)}${left}`);
     if (result.counts.revived === undefined) await noteNothing(context, asked);
+    await noteWaits(context, revived, 'due');
     if (context.output.format === 'text')
       for (const line of refusedLines(result, selection)) context.output.complain(line);
     return refusals(result, selection) === 0 ? EXIT.done : EXIT.failed;
@@ -106,7 +111,7 @@ function refusedLines({ answers }: BulkResult<ReviveAnswer>, selection: TaskSele
     }
     if (answer === 'refused') return [`taskq: task ${id} was not revived: ${problem}`];
     return answer === 'not_dead' && selection.kind === 'ids'
-      ? [refusedTask(id, status, { waiting: 'retry it: taskq retry <id>' })]
+      ? [refusedTask(id, status, { waiting: 'retry it: taskq retry <id>', finished: RUN_AGAIN })]
       : [];
   });
 }

@@ -14,14 +14,14 @@ interface ShowOptions {
   readonly fingerprint?: string;
 }
 
-/** `taskq dead show`: one dead letter with every error, or a group of them with its last letter. */
+/** `taskq dead show`: one dead letter with every error, or a group of them with its latest one. */
 export const showDead: CliCommand<ShowOptions> = {
   declare(command) {
     command
       .argument('[id]', 'id of the task')
       .option(
         '--fingerprint <digits>',
-        'the group of taskq dead groups, by its first digits, and its last letter',
+        'show the group whose fingerprint starts with these digits (see taskq dead groups), and its latest dead letter',
       )
       .usage('[options] <id> | --fingerprint <digits>');
   },

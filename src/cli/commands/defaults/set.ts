@@ -23,9 +23,9 @@ setting. Options of a task, its type or its queue override defaults, in this ord
   },
   async run(context, { options }) {
     const changes = readSettings(options, DEFAULT_SETTINGS);
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
-    await setDefaults(db, changes, { by });
+    await setDefaults(db, changes, acting);
     const settings = await getDefaults(db);
     await context.output.answer({ settings }, (screen) => formatSettings(settings, screen));
   },

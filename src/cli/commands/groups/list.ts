@@ -43,7 +43,7 @@ const COLUMNS = `
 Columns:
   LIMIT      tasks that may have a slot at a time; - is any number, 0 a group that is
              stopped: taskq groups show says by what
-  RATE       tasks that get a slot in a time, and how many at once after a pause
+  RATE       rate at which tasks get slots, and how many get one at once after a pause
   HOLDING    tasks that have a slot
   WAITING    tasks that wait for a slot
   DELAYED    tasks that wait for their time, and then for a slot`;

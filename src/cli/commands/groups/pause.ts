@@ -2,7 +2,7 @@ import { checkedName } from '../../../domain/names.ts';
 import { pauseGroup } from '../../../queue/operate/groups.ts';
 import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { type ActingOptions, actingOf, declareActor } from '../../run/operator.ts';
 import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 
 interface PauseOptions extends ActingOptions {
@@ -12,7 +12,7 @@ interface PauseOptions extends ActingOptions {
 /** `taskq groups pause`: start no more tasks of the group. */
 export const groupsPause: CliCommand<PauseOptions> = {
   declare(command) {
-    declareActing(command.argument('<queue>', 'queue of the group').argument('<group>', 'its name'))
+    declareActor(command.argument('<queue>', 'queue of the group').argument('<group>', 'its name'))
       .option('--reason <text>', 'reason for the record, shown with the group')
       .addHelpText(
         'after',
@@ -23,9 +23,9 @@ export const groupsPause: CliCommand<PauseOptions> = {
     const queue = checkedName('queue', args[0]!);
     const group = checkedName('group', args[1]!);
     const reason = options.reason?.trim() || null;
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
-    await pauseGroup(db, queue, group, { by, reason });
+    await pauseGroup(db, queue, group, { ...acting, reason });
     await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
     await context.output.answer(
       { queue, group, paused: true },

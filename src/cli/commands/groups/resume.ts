@@ -13,9 +13,9 @@ export const groupsResume: CliCommand<ActingOptions> = {
   async run(context, { args, options }) {
     const queue = checkedName('queue', args[0]!);
     const group = checkedName('group', args[1]!);
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
-    const resumed = await resumeGroup(db, queue, group, { by });
+    const resumed = await resumeGroup(db, queue, group, acting);
     if (!resumed) await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
     await context.output.answer({ queue, group, resumed }, () =>
       resumed ? `group ${printable(group)} is resumed` : `group ${printable(group)} is not paused`,

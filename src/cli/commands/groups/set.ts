@@ -24,7 +24,7 @@ export const groupsSet: CliCommand<SetOptions> = {
         .option('--limit <n>', 'tasks of the group that have a slot at a time; default: as its queue sets')
         .option(
           '--rate <n/duration>',
-          'tasks of the group that get a slot in a time, on all workers together: 10/1s; default: as its queue sets',
+          'rate at which tasks of the group get slots, over all workers: 10/1s; default: as its queue sets',
         )
         .option(
           '--burst <n>',
@@ -36,9 +36,9 @@ export const groupsSet: CliCommand<SetOptions> = {
     const queue = checkedName('queue', args[0]!);
     const group = checkedName('group', args[1]!);
     const settings = settingsOf(options);
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
-    await setGroup(db, queue, group, settings, { by });
+    await setGroup(db, queue, group, settings, acting);
     await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
     await context.output.answer({ queue, group, ...settings }, () => whatWasSet(queue, group, settings));
   },

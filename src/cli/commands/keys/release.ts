@@ -24,11 +24,11 @@ A new task can then use the key. If a live task holds it, the key becomes free w
   async run(context, { args, options }) {
     const queue = checkedName('queue', options.queue ?? 'default', '--queue');
     const names = args.map((key) => checkedName('key', key));
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
     const keys: { queue: string; key: string; answer: KeyRelease }[] = [];
     for (const key of new Set(names))
-      keys.push({ queue, key, answer: await releaseKey(db, { queue, key }, { by }) });
+      keys.push({ queue, key, answer: await releaseKey(db, { queue, key }, acting) });
     await context.output.answer({ keys }, () =>
       keys
         .filter(({ answer }) => answer !== 'not_held')

@@ -28,7 +28,7 @@ export const keysShow: CliCommand<{ readonly queue?: string }> = {
     const until = held === undefined ? 'its_end' : (held.until ?? 'ever');
     await context.output.answer({ queue, key, task_id: taskId, until }, () => {
       const period =
-        until === 'its_end' ? 'while it lives' : until === 'ever' ? 'for ever' : `until ${localTime(until)}`;
+        until === 'its_end' ? 'while it lives' : until === 'ever' ? 'forever' : `until ${localTime(until)}`;
       return `task ${taskId} holds it ${period}`;
     });
   },

@@ -2,6 +2,7 @@ import { checkedOperationId } from '../../../domain/task-id.ts';
 import { showOperation } from '../../../queue/inspect/list-operations.ts';
 import { noSuchOperation } from '../../operations/no-such-operation.ts';
 import type { CliCommand } from '../../run/command.ts';
+import { firstOf, noteWaits } from '../../select/note-waits.ts';
 
 /** `taskq operations show`: an operation, how far it is, and what failed. */
 export const operationsShow: CliCommand = {
@@ -16,5 +17,6 @@ export const operationsShow: CliCommand = {
       const { formatOperation } = await import('../../present/format-operation.ts');
       return formatOperation(operation, screen);
     });
+    await noteWaits(context, firstOf(operation.waits_for ?? []), 'awaited');
   },
 };

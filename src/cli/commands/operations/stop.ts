@@ -3,7 +3,7 @@ import { TaskqError } from '../../../lib/errors.ts';
 import { stopOperation } from '../../../queue/operate/operations.ts';
 import { noSuchOperation } from '../../operations/no-such-operation.ts';
 import type { CliCommand } from '../../run/command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { type ActingOptions, actingOf, declareActor } from '../../run/operator.ts';
 
 interface StopOptions extends ActingOptions {
   readonly reason?: string;
@@ -12,16 +12,16 @@ interface StopOptions extends ActingOptions {
 /** `taskq operations stop`: do no more of an operation. */
 export const operationsStop: CliCommand<StopOptions> = {
   declare(command) {
-    declareActing(command.argument('<id>', 'id of the operation')).option(
+    declareActor(command.argument('<id>', 'id of the operation')).option(
       '--reason <text>',
       'reason for the record, shown with the operation',
     );
   },
   async run(context, { args, options }) {
     const id = checkedOperationId(args[0]!);
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const reason = options.reason?.trim() || undefined;
-    const { answer, state } = await stopOperation(await context.database(), id, { by, reason });
+    const { answer, state } = await stopOperation(await context.database(), id, { ...acting, reason });
     if (answer === 'not_running' && state === null) throw noSuchOperation(id);
     if (answer === 'not_running')
       throw new TaskqError('operation_ended', `operation ${id} has already ended: ${state}`, {

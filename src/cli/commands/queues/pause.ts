@@ -6,7 +6,7 @@ import { pauseQueue } from '../../../queue/operate/pause-queue.ts';
 import { pauseText } from '../../present/pause-text.ts';
 import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { type ActingOptions, actingOf, declareActor } from '../../run/operator.ts';
 import { noteUnusedQueues } from '../../select/misspelt.ts';
 
 interface PauseOptions extends ActingOptions {
@@ -17,7 +17,7 @@ interface PauseOptions extends ActingOptions {
 /** `taskq queues pause`: start no more tasks of the queue. */
 export const queuesPause: CliCommand<PauseOptions> = {
   declare(command) {
-    declareActing(command.argument('<queue>', 'its name'))
+    declareActor(command.argument('<queue>', 'its name'))
       .option('--reason <text>', 'reason for the record, shown with the queue')
       .option('--for <duration>', 'resume automatically after this time')
       .addHelpText(
@@ -34,7 +34,7 @@ enqueued. Pausing a paused queue replaces the name, the reason and the end of th
     const db = await context.database();
     // Pause first: counting tasks takes up to half a second.
     const isNew = await pauseQueue(db, name, {
-      by: await actingOf(options),
+      ...(await actingOf(options)),
       reason: options.reason?.trim() || null,
       forMs,
     });

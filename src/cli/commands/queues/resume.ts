@@ -13,7 +13,7 @@ export const queuesResume: CliCommand<ActingOptions> = {
   async run(context, { args, options }) {
     const name = checkedName('queue', args[0]!);
     const db = await context.database();
-    const resumed = await resumeQueue(db, name, { by: await actingOf(options) });
+    const resumed = await resumeQueue(db, name, await actingOf(options));
     if (!resumed) await noteUnusedQueues(context.output, db, await unknownQueues(db, [name]));
     await context.output.answer({ name, resumed }, () =>
       resumed ? `${printable(name)} is resumed` : `${printable(name)} is not paused`,

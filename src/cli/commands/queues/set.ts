@@ -31,10 +31,10 @@ a task override those of its type, and these override those of its queue.`,
   async run(context, { args, options }) {
     const name = checkedName('queue', args[0]!);
     const settings = readSettings(options, QUEUE_SETTINGS);
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
     const unknown = await unknownQueues(db, [name]);
-    await setQueue(db, name, settings, { by });
+    await setQueue(db, name, settings, acting);
     await noteUnusedQueues(context.output, db, unknown);
     if (settings.group_by === 'type') await noteUngrouped(context.output, db, name);
     const queues = await listQueues(db, { name });

@@ -44,11 +44,11 @@ export const scheduleAdd: CliCommand<AddOptions> = {
     const { schema } = await lookUp(type);
     await lookUpAll([options.onComplete, options.onDead], lookUp);
     await refuseMisfit(type, schema, payload.value);
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
     const schedule = { name, expression, type, payload: payload.text, options: stored };
     // The types have been looked up, also among the handlers here.
-    const { created, nextAt } = await setSchedule(db, schedule, { by, allowUnknown: true });
+    const { created, nextAt } = await setSchedule(db, schedule, { ...acting, allowUnknown: true });
     await context.output.answer({ name, created, next_at: nextAt }, ({ now }) => {
       const what = `schedule ${printable(name)} is ${created ? 'added' : 'changed'}`;
       if (nextAt === null) return what;

@@ -10,14 +10,16 @@ export const scheduleRemove: CliCommand<ActingOptions> = {
   declare(command) {
     declareActing(command.argument('<name>', 'its name')).addHelpText(
       'after',
-      '\nThe tasks that it has enqueued stay. One that the configuration of a worker has comes back with that worker.',
+      `
+The tasks that it has enqueued stay. If a worker's configuration defines the schedule, the next worker that starts
+adds it again.`,
     );
   },
   async run(context, { args, options }) {
     const name = checkedName('schedule', args[0]!);
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
-    if (!(await removeSchedule(db, name, { by }))) throw await noSuchSchedule(db, name);
+    if (!(await removeSchedule(db, name, acting))) throw await noSuchSchedule(db, name);
     await context.output.answer({ name, removed: true }, () => `schedule ${printable(name)} is removed`);
   },
 };

@@ -13,9 +13,9 @@ export const scheduleResume: CliCommand<ActingOptions> = {
   },
   async run(context, { args, options }) {
     const name = checkedName('schedule', args[0]!);
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
-    const resumed = await resumeSchedule(db, name, { by });
+    const resumed = await resumeSchedule(db, name, acting);
     if (!resumed && (await listSchedules(db, { name })).length === 0) throw await noSuchSchedule(db, name);
     await context.output.answer({ name, resumed }, () =>
       resumed ? `schedule ${printable(name)} is resumed` : `schedule ${printable(name)} is not paused`,

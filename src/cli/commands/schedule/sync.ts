@@ -11,7 +11,7 @@ interface SyncOptions extends ActingOptions {
   readonly prune?: true;
 }
 
-/** `taskq schedule sync`: make the schedules those of the configuration. */
+/** `taskq schedule sync`: make the schedules match the configuration. */
 export const scheduleSync: CliCommand<SyncOptions> = {
   declare(command) {
     declareActing(
@@ -32,10 +32,13 @@ its handler may come with the same deployment.`,
         'add {"schedules": {"nightly": {"expression": "30 2 * * *", "type": "report"}}}',
       );
     const wanted = Object.entries(schedules).map(([name, schedule]) => newScheduleOf(name, schedule));
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
     const accepted = await acceptedTypes(context);
-    const answers = await syncSchedules(db, wanted, { others: options.prune ? 'remove' : 'leave', by });
+    const answers = await syncSchedules(db, wanted, {
+      others: options.prune ? 'remove' : 'leave',
+      ...acting,
+    });
     for (const { name, type } of wanted)
       if (!accepted.includes(type)) context.output.talk(unknownTypeNote(name, type, accepted));
     const list = [...answers].map(([name, answer]) => ({ name, answer }));

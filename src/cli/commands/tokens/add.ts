@@ -34,11 +34,11 @@ and tokens. The token is printed once; the database keeps its hash only.`,
     if (queues?.includes('')) throw badOption('--queues: expected names such as mail-*,reports');
     const expiresMs = options.expires === undefined ? undefined : parseDuration(options.expires, '--expires');
     const token = `${TOKEN_PREFIX}${randomBytes(32).toString('base64url')}`;
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const added = await addToken(
       await context.database(),
       { name, hash: hashOf(token), role: options.role, queues, expiresMs },
-      { by },
+      acting,
     );
     if (!added)
       throw badOption(`there is a token ${JSON.stringify(name)}`, 'revoke it first, or use another name');

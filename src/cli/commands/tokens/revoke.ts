@@ -10,10 +10,10 @@ export const tokensRevoke: CliCommand<ActingOptions> = {
     declareActing(command.argument('<names...>', 'names of the tokens'));
   },
   async run(context, { args, options }) {
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
     const tokens: { name: string; revoked: boolean }[] = [];
-    for (const name of new Set(args)) tokens.push({ name, revoked: await revokeToken(db, name, { by }) });
+    for (const name of new Set(args)) tokens.push({ name, revoked: await revokeToken(db, name, acting) });
     await context.output.answer({ tokens }, () =>
       tokens
         .map(({ name, revoked }) => `${printable(name)} ${revoked ? 'is revoked' : 'does not exist'}`)

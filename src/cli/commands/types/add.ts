@@ -17,9 +17,9 @@ handlers for when it starts; add a type to enqueue its tasks before that.`,
   },
   async run(context, { args, options }) {
     const names = args.map((name) => checkedName('type', name));
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const accepted = await acceptedTypes(context);
-    const types = await addTypes(await context.database(), names, { by });
+    const types = await addTypes(await context.database(), names, acting);
     const unknown = names.filter((name) => !accepted.includes(name) && nearest(name, accepted).length > 0);
     for (const name of new Set(unknown)) context.output.talk(newTypeNote(name, accepted));
     await context.output.answer({ types }, () =>

@@ -19,10 +19,10 @@ worker handles is not removed, because the next worker to start would register i
   },
   async run(context, { args, options }) {
     const names = args.map((name) => checkedName('type', name));
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
     const types: { name: string; answer: TypeRemoval }[] = [];
-    for (const name of new Set(names)) types.push({ name, answer: await removeType(db, name, { by }) });
+    for (const name of new Set(names)) types.push({ name, answer: await removeType(db, name, acting) });
     const isRefused = ({ answer }: { answer: TypeRemoval }) => answer !== 'removed';
     await context.output.answer({ types }, () =>
       types

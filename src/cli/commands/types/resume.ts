@@ -16,9 +16,9 @@ Its tasks start again at once, and its failures count anew. taskq types lists op
   },
   async run(context, { args, options }) {
     const name = checkedName('type', args[0]!);
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
-    const resumed = await resumeType(db, name, { by });
+    const resumed = await resumeType(db, name, acting);
     if (!resumed) await noteMisspelt(context.output, db, { type: name });
     await context.output.answer({ name, resumed }, () =>
       resumed ? `${printable(name)} is resumed` : `the breaker of ${printable(name)} is not open`,

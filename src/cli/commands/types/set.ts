@@ -44,10 +44,10 @@ the next one tries after the same time. taskq types resume ends it at once.`,
   async run(context, { args, options }) {
     const name = checkedName('type', args[0]!);
     const settings = withProbe(readSettings(options, TYPE_SETTINGS), options);
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
     const accepted = await acceptedTypes(context);
-    await setType(db, name, settings, { by });
+    await setType(db, name, settings, acting);
     if (!accepted.includes(name)) context.output.talk(newTypeNote(name, accepted));
     if (typeof settings.queue === 'string')
       await noteUnusedQueues(context.output, db, await unknownQueues(db, [settings.queue]));

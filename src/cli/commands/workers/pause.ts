@@ -14,9 +14,9 @@ Running tasks continue. Tasks claimed ahead are given back to other workers.`,
   },
   async run(context, { args, options }) {
     const db = await context.database();
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     return actOnWorkers(context, args, async (worker) =>
-      (await pauseWorker(db, worker.id, by))
+      (await pauseWorker(db, worker.id, acting))
         ? { answer: 'paused', text: `claims nothing until resumed${delayNote(worker)}` }
         : ended(worker),
     );

@@ -9,11 +9,11 @@ export const workersResume: CliCommand<ActingOptions> = {
     declareActing(command.argument('<workers...>', 'ids or names of the workers'));
   },
   async run(context, { args, options }) {
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
     return actOnWorkers(context, args, async (worker) => {
       if (worker.stopped_at !== null) return ended(worker);
-      return (await resumeWorker(db, worker.id, { by }))
+      return (await resumeWorker(db, worker.id, acting))
         ? { answer: 'resumed', text: `claims again${delayNote(worker)}` }
         : { answer: 'not_paused', text: 'is not paused' };
     });

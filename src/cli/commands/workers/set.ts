@@ -40,10 +40,10 @@ lease.changed, and taskq workers --json shows it as lease_ms (until then as want
     const settings = settingsOf(options);
     if (Object.keys(settings).length === 0)
       throw badOption('nothing to set: give an option such as --concurrency 4');
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
     const code = await actOnWorkers(context, args, async (worker) =>
-      (await setWorker(db, worker.id, settings, { by }))
+      (await setWorker(db, worker.id, settings, acting))
         ? { answer: 'set', text: `${describe(settings)}${delayNote(worker)}` }
         : ended(worker),
     );

@@ -15,9 +15,9 @@ with 0. Whether a new worker starts is up to its supervisor.`,
   },
   async run(context, { args, options }) {
     const db = await context.database();
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     return actOnWorkers(context, args, async (worker) => {
-      if (await stopWorker(db, worker.id, by))
+      if (await stopWorker(db, worker.id, acting))
         return { answer: 'asked', text: `was asked to stop${delayNote(worker)}` };
       // An ended worker is the wanted result.
       return { ...ended(worker), answer: 'stopped' };

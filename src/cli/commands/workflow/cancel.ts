@@ -5,7 +5,7 @@ import { cancelWorkflow } from '../../../queue/operate/cancel-workflow.ts';
 import { WORKFLOW_ENDS } from '../../../queue/protocol/get-workflow-ends.ts';
 import type { CliCommand } from '../../run/command.ts';
 import type { Context } from '../../run/context.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { type ActingOptions, actingOf, declareActor } from '../../run/operator.ts';
 import { openWaiter } from '../../select/wait-for-ends.ts';
 import { noSuchWorkflow } from '../../workflow/no-such-workflow.ts';
 
@@ -17,7 +17,7 @@ interface CancelOptions extends ActingOptions {
 /** `taskq workflow cancel`: cancel the steps that have not ended. */
 export const workflowCancel: CliCommand<CancelOptions> = {
   declare(command) {
-    declareActing(command.argument('<id>', 'id of the workflow'))
+    declareActor(command.argument('<id>', 'id of the workflow'))
       .option('--reason <text>', 'reason for the record, shown with the workflow')
       .option('--wait <duration>', 'how long to wait for running steps to end (45s); 0s does not wait')
       .addHelpText('after', ABOUT);
@@ -25,9 +25,12 @@ export const workflowCancel: CliCommand<CancelOptions> = {
   async run(context, { args, options }) {
     const id = checkedWorkflowId(args[0]!);
     const waitMs = options.wait === undefined ? USUAL_WAIT_MS : parseDuration(options.wait, '--wait');
-    const by = await actingOf(options);
+    const acting = await actingOf(options);
     const db = await context.database();
-    const { answer, state } = await cancelWorkflow(db, id, { by, reason: options.reason?.trim() || null });
+    const { answer, state } = await cancelWorkflow(db, id, {
+      ...acting,
+      reason: options.reason?.trim() || null,
+    });
     if (answer === 'not_live' && state === null) throw noSuchWorkflow(id);
     if (answer === 'not_live')
       throw new TaskqError('workflow_ended', `workflow ${id} has already ended: ${state}`, {

@@ -10,8 +10,8 @@ export const workflowClose: CliCommand<ActingOptions> = {
   },
   async run(context, { args, options }) {
     const id = checkedWorkflowId(args[0]!);
-    const by = await actingOf(options);
-    const closed = await closeWorkflow(await context.database(), id, { by });
+    const acting = await actingOf(options);
+    const closed = await closeWorkflow(await context.database(), id, acting);
     await context.output.answer({ id, closed }, () =>
       closed ? `workflow ${id} is closed: it ends with its last step` : `workflow ${id} was closed already`,
     );

@@ -33,12 +33,16 @@ export const workflowRun: CliCommand<RunOptions> = {
     const { on_step, on_failing, on_end } = workflow.options;
     await lookUpAll([on_step?.type, on_failing?.type, on_end?.type], lookUp);
     const started = await runWorkflow(db, workflow, { allowUnknown: true });
+    const { firstOf, noteWaits } = await import('../../select/note-waits.ts');
+    const tasks = firstOf(Object.values(started.steps));
     if (wait === undefined) {
       // Not `steps`: those of workflow wait are counts.
       await context.output.answer({ id: started.id, tasks: started.steps }, () => started.id);
+      await noteWaits(context, tasks, 'enqueued');
       return EXIT.done;
     }
     context.output.talk(`workflow ${started.id} has started`);
+    await noteWaits(context, tasks, 'awaited');
     const { waitForWorkflow } = await import('../../workflow/wait-for-workflow.ts');
     return waitForWorkflow(context, started.id, limitMs);
   },

@@ -1,6 +1,7 @@
 import { checkedWorkflowId } from '../../../domain/task-id.ts';
-import { showWorkflow } from '../../../queue/inspect/show-workflow.ts';
+import { type ShownStep, showWorkflow } from '../../../queue/inspect/show-workflow.ts';
 import type { CliCommand } from '../../run/command.ts';
+import { firstOf, noteWaits } from '../../select/note-waits.ts';
 import { noSuchWorkflow } from '../../workflow/no-such-workflow.ts';
 
 /** `taskq workflow show`: a workflow, and its steps as a tree. */
@@ -17,8 +18,14 @@ export const workflowShow: CliCommand = {
       const { formatWorkflow } = await import('../../present/format-workflow.ts');
       return formatWorkflow(workflow, screen);
     });
+    const due = workflow.steps.filter(isDue).map((step) => step.task_id);
+    await noteWaits(context, firstOf(due), 'awaited');
   },
 };
+
+function isDue({ status, due_at: dueAt }: ShownStep): boolean {
+  return status === 'pending' && dueAt !== null && Date.parse(dueAt) <= Date.now();
+}
 
 const ABOUT = `
 A step is listed below its first parent; NOTE names the others, what it waits for, or why it died. Of many similar

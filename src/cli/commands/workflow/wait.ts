@@ -7,7 +7,7 @@ export const workflowWait: CliCommand<{ readonly timeout?: string }> = {
   declare(command) {
     command
       .argument('<id>', 'id of the workflow')
-      .option('--timeout <duration>', 'how long to wait (for ever)')
+      .option('--timeout <duration>', 'how long to wait (forever)')
       .addHelpText('after', ABOUT);
   },
   async run(context, { args, options }) {

@@ -3,6 +3,7 @@ import { segment } from '../../lib/api.ts';
 import { JsonText, stringifyJson } from '../../lib/json.ts';
 import type { OperationFilter } from '../../lib/operations.ts';
 import type { Task } from '../../lib/task.ts';
+import { visible } from '../../lib/text.ts';
 import { Field, textOf } from '../../parts/fields.tsx';
 import { OperationDialog } from '../../parts/operation-dialog.tsx';
 import { SendDialog } from '../../parts/send-dialog.tsx';
@@ -12,8 +13,16 @@ export type GroupVerb = 'revive' | 'discard';
 interface GroupDialogProps {
   readonly verb: GroupVerb;
   readonly filter: OperationFilter;
+  /** What is left out of what the group counts. */
+  readonly remark?: string;
   onDone(): void;
   onClose(): void;
+}
+
+/** What an operation on a whole group does not touch; `queue`: it is about letters of this one. */
+export function leftOut(queue: string | null): string {
+  const others = queue === null ? '' : `Letters of other queues than ${visible(queue)} are left out. `;
+  return `${others}Letters added by hand are left out: revive or discard them by their ids.`;
 }
 
 /** Revives dead letters in stages, or discards them. */
@@ -36,7 +45,7 @@ function stages(problem: ApiProblem | undefined) {
         label="Rate"
         name="rate"
         placeholder="50/1m"
-        hint="Revive at most this many in a time. Empty: no limit."
+        hint="Revive at most at this rate. Empty: no limit."
         problem={problem}
       />
       <Field

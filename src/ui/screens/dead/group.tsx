@@ -12,7 +12,7 @@ import { JsonView } from '../../parts/json-view.tsx';
 import { LoadedView } from '../../parts/loaded.tsx';
 import { Facts, Screen, Section } from '../../parts/screen.tsx';
 import { CopyButton, Name, Time } from '../../parts/text.tsx';
-import { GroupDialog, type GroupVerb } from './dialogs.tsx';
+import { GroupDialog, type GroupVerb, leftOut } from './dialogs.tsx';
 import { Letters } from './letters.tsx';
 
 /** A group of dead letters: what they died of, its letters, and what can be done with all of them. */
@@ -61,6 +61,7 @@ export function DeadGroupScreen({ fingerprint }: { readonly fingerprint: string 
         <GroupDialog
           verb={verb}
           filter={{ fingerprint, ...(queue && { queue }) }}
+          remark={leftOut(queue)}
           onDone={group.reload}
           onClose={() => setVerb(undefined)}
         />

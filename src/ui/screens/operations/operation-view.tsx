@@ -1,14 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import { note } from '../../lib/activity.ts';
-import { segment, send } from '../../lib/api.ts';
+import { segment } from '../../lib/api.ts';
 import { useApp, useMay } from '../../lib/app.ts';
 import { useLoad } from '../../lib/load.ts';
 import { isGoingOn, type Operation } from '../../lib/operations.ts';
 import { hrefTo } from '../../lib/place.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Confirm } from '../../parts/confirm.tsx';
+import { Confirm, sendWithReason } from '../../parts/confirm.tsx';
 import { DataTable } from '../../parts/data-table.tsx';
-import { Field, textOf } from '../../parts/fields.tsx';
 import { JsonView } from '../../parts/json-view.tsx';
 import { LoadedView } from '../../parts/loaded.tsx';
 import { Facts, Screen, Section } from '../../parts/screen.tsx';
@@ -62,7 +61,7 @@ export function OperationView({ id }: { readonly id: string }) {
 }
 
 function OperationFacts({ of }: { readonly of: Operation }) {
-  const { by, reason, deadAgain, stoppedBecause, trouble, canary } = of;
+  const { by, reason, deadAgain, notEnded, stoppedBecause, trouble, canary } = of;
   return (
     <Facts
       of={[
@@ -72,6 +71,7 @@ function OperationFacts({ of }: { readonly of: Operation }) {
         ['Skipped', count(of.skipped)],
         ['Failed', count(of.failed)],
         ['Dead again', deadAgain == null ? undefined : count(deadAgain)],
+        ['Not ended yet', notEnded == null || notEnded === 0 ? undefined : count(notEnded)],
         ['Who', by === null ? undefined : <Name text={by} />],
         ['Why', reason === null ? undefined : <Name text={reason} />],
         ['Rate', of.rate ?? undefined],
@@ -112,21 +112,16 @@ interface StopDialogProps {
 function StopDialog({ operation: { id, verb, matched, done }, onDone, onClose }: StopDialogProps) {
   const { activity } = useApp();
   const run = async (form: FormData) => {
-    await send('POST', `operations/${segment(id)}/stop`, { reason: textOf(form, 'reason') });
+    await sendWithReason(form, 'POST', `operations/${segment(id)}/stop`);
     note(activity, { text: `stopped operation ${id}`, href: hrefTo('audit') });
     onDone();
   };
   return (
     <Confirm {...{ title: 'Stop the operation', verb: 'Stop operation', isDestructive: true, run, onClose }}>
-      {(problem) => (
-        <>
-          <p>
-            {count(done)} of {counted(matched, 'task')} are done; {verb} is not undone for them, and not done
-            for the rest.
-          </p>
-          <Field label="Reason, for the record" name="reason" problem={problem} />
-        </>
-      )}
+      <p>
+        {count(done)} of {counted(matched, 'task')} are done; {verb} is not undone for them, and not done for
+        the rest.
+      </p>
     </Confirm>
   );
 }

@@ -1,13 +1,12 @@
 import { useState } from 'preact/hooks';
 import { useAct } from '../../lib/act.ts';
 import { note } from '../../lib/activity.ts';
-import { type Method, segment, send } from '../../lib/api.ts';
+import { segment, send } from '../../lib/api.ts';
 import { useApp, useMay } from '../../lib/app.ts';
 import { go, hrefTo } from '../../lib/place.ts';
 import type { Schedule } from '../../lib/schedule.ts';
 import { visible } from '../../lib/text.ts';
-import { Confirm } from '../../parts/confirm.tsx';
-import { Field, textOf } from '../../parts/fields.tsx';
+import { Confirm, sendWithReason } from '../../parts/confirm.tsx';
 import { ScheduleForm } from './schedule-form.tsx';
 
 interface ScheduleActionsProps {
@@ -25,8 +24,8 @@ export function ScheduleActions({ schedule, reload }: ScheduleActionsProps) {
   const name = visible(schedule.name);
   const path = `schedules/${segment(schedule.name)}`;
   const onClose = () => setAsked(undefined);
-  const does = async (text: string, method: Method, verb: string, body: object = {}) => {
-    await send(method, path + verb, body);
+  const does = async (text: string, form: FormData, verb: string) => {
+    await sendWithReason(form, 'POST', path + verb);
     note(activity, { text: `${text} ${name}`, href: hrefTo('audit') });
     reload();
   };
@@ -61,7 +60,7 @@ export function ScheduleActions({ schedule, reload }: ScheduleActionsProps) {
       {asked === 'run' && (
         <Confirm
           {...{ title: 'Run the schedule now', verb: 'Run now', onClose }}
-          run={() => does('ran schedule', 'POST', '/run')}
+          run={(form) => does('ran schedule', form, '/run')}
         >
           <p>Its task is enqueued now, beside its ticks.</p>
         </Confirm>
@@ -69,17 +68,16 @@ export function ScheduleActions({ schedule, reload }: ScheduleActionsProps) {
       {asked === 'pause' && (
         <Confirm
           {...{ title: 'Pause the schedule', verb: 'Pause schedule', onClose }}
-          run={(form) => does('paused schedule', 'POST', '/pause', { reason: textOf(form, 'reason') })}
+          run={(form) => does('paused schedule', form, '/pause')}
         >
-          <p>Its ticks until it is resumed never fire, not even later.</p>
-          <Field label="Reason, for others to see" name="reason" />
+          <p>Ticks during the pause never fire, not even later.</p>
         </Confirm>
       )}
       {asked === 'remove' && (
         <Confirm
           {...{ title: 'Remove the schedule', verb: 'Remove schedule', isDestructive: true, onClose }}
-          run={async () => {
-            await send('DELETE', path);
+          run={async (form) => {
+            await sendWithReason(form, 'DELETE', path);
             note(activity, { text: `removed schedule ${name}`, href: hrefTo('audit') });
             go(hrefTo('schedules'));
           }}

@@ -1,13 +1,13 @@
 import { useRef, useState } from 'preact/hooks';
 import { note } from '../../lib/activity.ts';
-import { ApiProblem, get, segment, send, withQuery } from '../../lib/api.ts';
+import { ApiProblem, get, segment, withQuery } from '../../lib/api.ts';
 import { useApp } from '../../lib/app.ts';
 import { JsonText, parseJson, stringifyJson } from '../../lib/json.ts';
 import { problemOf } from '../../lib/load.ts';
 import { hrefTo } from '../../lib/place.ts';
 import { optionsOf, type Preview, type Schedule } from '../../lib/schedule.ts';
 import { visible } from '../../lib/text.ts';
-import { Confirm } from '../../parts/confirm.tsx';
+import { Confirm, sendWithReason } from '../../parts/confirm.tsx';
 import { Field, textOf } from '../../parts/fields.tsx';
 import { ProblemView } from '../../parts/problem.tsx';
 
@@ -23,7 +23,7 @@ export function ScheduleForm({ of, onDone, onClose }: ScheduleFormProps) {
   const { activity } = useApp();
   const run = async (form: FormData) => {
     const name = of?.name ?? textOf(form, 'name') ?? '';
-    await send('PUT', `schedules/${segment(name)}`, bodyOf(form));
+    await sendWithReason(form, 'PUT', `schedules/${segment(name)}`, bodyOf(form));
     note(activity, { text: `set schedule ${visible(name)}`, href: hrefTo('audit') });
     onDone(name);
   };

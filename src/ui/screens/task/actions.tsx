@@ -6,8 +6,7 @@ import { useApp, useMay } from '../../lib/app.ts';
 import { go, hrefTo } from '../../lib/place.ts';
 import type { TaskDetails } from '../../lib/task.ts';
 import { type TaskVerb, verbsFor } from '../../lib/verbs.ts';
-import { Confirm } from '../../parts/confirm.tsx';
-import { Field, textOf } from '../../parts/fields.tsx';
+import { Confirm, sendWithReason } from '../../parts/confirm.tsx';
 import { EditDialog } from './edit-dialog.tsx';
 
 interface TaskActionsProps {
@@ -59,9 +58,17 @@ export function TaskActions({ task, onDone }: TaskActionsProps) {
 }
 
 /** Does it; shows the new task of a rerun. */
-async function perform(task: TaskDetails, { verb }: TaskVerb, body: object = {}): Promise<void> {
-  const { newId } = await send<{ readonly newId?: string }>('POST', `tasks/${task.id}/${verb}`, body);
+async function perform(
+  task: TaskDetails,
+  { verb }: TaskVerb,
+  post = (path: string) => send<Performed>('POST', path),
+): Promise<void> {
+  const { newId } = await post(`tasks/${task.id}/${verb}`);
   if (newId !== undefined) go(hrefTo('task', [newId]));
+}
+
+interface Performed {
+  readonly newId?: string;
 }
 
 interface VerbDialogProps extends TaskActionsProps {
@@ -73,8 +80,7 @@ interface VerbDialogProps extends TaskActionsProps {
 function VerbDialog({ task, verb, onDone, onClose }: VerbDialogProps) {
   const { activity } = useApp();
   const run = async (form: FormData) => {
-    const reason = textOf(form, 'reason');
-    await perform(task, verb, reason === undefined ? {} : { reason });
+    await perform(task, verb, (path) => sendWithReason(form, 'POST', path));
     note(activity, { text: `${verb.done} task ${task.id}`, href: hrefTo('audit') });
     if (verb.verb === 'cancel') onDone();
     else go(hrefTo('tasks'));
@@ -87,12 +93,7 @@ function VerbDialog({ task, verb, onDone, onClose }: VerbDialogProps) {
       run={run}
       onClose={onClose}
     >
-      {(problem) => (
-        <>
-          <p>{verb.effect}</p>
-          {verb.takesReason && <Field label="Reason" name="reason" problem={problem} />}
-        </>
-      )}
+      <p>{verb.effect}</p>
     </Confirm>
   );
 }

@@ -37,7 +37,7 @@ const SAID: Readonly<Record<string, string>> = {
   running: 'It runs',
   claimed: 'A worker has claimed it, and starts it when a slot is free',
   timed_out: 'Its timeout has passed, and its handler has not ended',
-  worker_silent: 'Its worker is silent: another takes over',
+  worker_silent: 'Its worker is silent: another one, if it runs, takes over',
   cancel_requested: 'Its worker was asked to end it',
   no_worker: 'No worker is running',
   workers_stopping: 'Every worker is stopping',
@@ -102,7 +102,7 @@ function Detail({ name, value }: { readonly name: string; readonly value: unknow
   if (TIMES.includes(name)) return <Time at={String(value)} />;
   if (TASKS.includes(name)) return <TaskLinks ids={[value].flat().map(String)} />;
   if (name === 'workflow' && seesAll)
-    return <a href={hrefTo('workflow', [String(value)])}>{String(value)}</a>;
+    return <a href={hrefTo('workflows', [String(value)])}>{String(value)}</a>;
   if (name === 'parents') return <Parents of={value as readonly Parent[]} />;
   return typeof value === 'string' ? <Name text={value} /> : <span>{visible(JSON.stringify(value))}</span>;
 }

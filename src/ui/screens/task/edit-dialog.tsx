@@ -1,10 +1,9 @@
 import { note } from '../../lib/activity.ts';
-import { send } from '../../lib/api.ts';
 import { useApp } from '../../lib/app.ts';
 import { JsonText, stringifyJson } from '../../lib/json.ts';
 import { hrefTo } from '../../lib/place.ts';
 import type { TaskDetails } from '../../lib/task.ts';
-import { Confirm } from '../../parts/confirm.tsx';
+import { Confirm, sendWithReason } from '../../parts/confirm.tsx';
 import { Field, textOf } from '../../parts/fields.tsx';
 
 interface EditDialogProps {
@@ -23,7 +22,7 @@ export function EditDialog({ task, onDone, onClose }: EditDialogProps) {
       return text === undefined || text === was ? undefined : text;
     };
     const changed = given('payload', payload);
-    await send('PATCH', `tasks/${task.id}`, {
+    await sendWithReason(form, 'PATCH', `tasks/${task.id}`, {
       payload: changed === undefined ? undefined : new JsonText(changed),
       queue: given('queue', task.queue),
       priority: given('priority', String(task.priority)),

@@ -7,8 +7,7 @@ import { hrefTo } from '../../lib/place.ts';
 import { LIVE_STATUSES } from '../../lib/task.ts';
 import { counted } from '../../lib/text.ts';
 import { isLive, type WorkflowDetails } from '../../lib/workflow.ts';
-import { Confirm } from '../../parts/confirm.tsx';
-import { Field, textOf } from '../../parts/fields.tsx';
+import { Confirm, sendWithReason } from '../../parts/confirm.tsx';
 
 interface WorkflowActionsProps {
   readonly workflow: WorkflowDetails;
@@ -57,8 +56,8 @@ interface DialogProps {
 
 function CloseDialog({ workflow: { id }, onDone, onClose }: DialogProps) {
   const { activity } = useApp();
-  const run = async () => {
-    await send('POST', `workflows/${segment(id)}/close`);
+  const run = async (form: FormData) => {
+    await sendWithReason(form, 'POST', `workflows/${segment(id)}/close`);
     note(activity, { text: `closed workflow ${id}`, href: hrefTo('audit') });
     onDone();
   };
@@ -73,9 +72,11 @@ function CancelDialog({ workflow: { id, steps }, onDone, onClose }: DialogProps)
   const { activity } = useApp();
   const live = steps.filter(({ status }) => LIVE_STATUSES.some((live) => live === status));
   const run = async (form: FormData) => {
-    const { answer } = await send<{ readonly answer: string }>('POST', `workflows/${segment(id)}/cancel`, {
-      reason: textOf(form, 'reason'),
-    });
+    const { answer } = await sendWithReason<{ readonly answer: string }>(
+      form,
+      'POST',
+      `workflows/${segment(id)}/cancel`,
+    );
     const text = answer === 'requested' ? `asked workflow ${id} to end` : `cancelled workflow ${id}`;
     note(activity, { text, href: hrefTo('audit') });
     onDone();
@@ -85,15 +86,10 @@ function CancelDialog({ workflow: { id, steps }, onDone, onClose }: DialogProps)
       {...{ title: 'Cancel the workflow', verb: 'Cancel workflow', isDestructive: true, run, onClose }}
       count={live.length}
     >
-      {(problem) => (
-        <>
-          <p>
-            Its <strong>{counted(live.length, 'live step')}</strong> will be cancelled; workers are asked to
-            end those that run.
-          </p>
-          <Field label="Reason, for the record" name="reason" problem={problem} />
-        </>
-      )}
+      <p>
+        Its <strong>{counted(live.length, 'live step')}</strong> will be cancelled; workers are asked to end
+        those that run.
+      </p>
     </Confirm>
   );
 }

@@ -9,6 +9,7 @@ import {
   isLive,
   isWaiting,
   mayStart,
+  placeOf,
   type Settings,
   slotsOf,
   type Task,
@@ -212,8 +213,11 @@ function edit(world: World, task: Task, event: Change): Stepped {
     case 'payload':
     case 'priority':
       return { world: editedRow(world, hasSlot(task) ? task : waiting, event.change), answer };
-    case 'group':
-      return { world: changed(world, { ...waiting, group: task.group === 'a' ? 'b' : 'a' }), answer };
+    case 'group': {
+      const group = task.group === 'a' ? 'b' : 'a';
+      if (isKeyHeld(world, task, group)) return { world, answer: `${task.id} key_held` };
+      return { world: changed(world, { ...waiting, group }), answer };
+    }
     case 'time': {
       const { due } = event;
       if (task.expires !== null && !task.started && task.expires <= due)
@@ -356,11 +360,21 @@ function retry(world: World, task: Task): Stepped {
   };
 }
 
+/** Whether another live task has the key of this one in the queue of the group. */
+function isKeyHeld(world: World, { id, key }: Task, group: Group): boolean {
+  const queueOf = (of: Group) => placeOf(world, of).queue;
+  return (
+    key !== null &&
+    world.tasks.some(
+      (one) => one.id !== id && isLive(one) && one.key === key && queueOf(one.group) === queueOf(group),
+    )
+  );
+}
+
 function revive(world: World, task: Task, due: number): Stepped {
-  const isKeyHeld = task.key !== null && world.tasks.some((one) => isLive(one) && one.key === task.key);
-  if (isKeyHeld) return { world, answer: `${task.id} key_held` };
+  if (isKeyHeld(world, task, task.group)) return { world, answer: `${task.id} key_held` };
   const gate = due > 0 ? 'd' : 'w';
-  const revived: Task = { ...task, state: 'waiting', gate, due, superseded: false };
+  const revived: Task = { ...task, state: 'waiting', gate, due, started: false, superseded: false };
   return { world: changed(world, revived), answer: `${task.id} revived` };
 }
 

@@ -115,6 +115,7 @@ begin
       return (
         select string_agg(concat_ws(' ', r.step, r.answer), ', ' order by r.answer desc, r.step)
         from taskq.workflows w, taskq.retry_workflow(w.id) as r
+        where r.step is not null
       );
     when 'look' then
       return (

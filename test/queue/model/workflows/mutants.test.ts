@@ -108,7 +108,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'one death is one too many',
     file: 'fold_workflow_asks',
-    from: 'w.deaths > coalesce(w.max_dead, 0)',
+    from: 'w.deaths - w.spared_deaths > coalesce(w.max_dead, 0)',
     to: 'w.deaths >= coalesce(w.max_dead, 0)',
     seen: [0, 1],
   },
@@ -129,8 +129,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'an open workflow ends',
     file: 'conclude_workflows',
-    from: "when w.is_open then 'open'",
-    to: "when false then 'open'",
+    from: 'when w.is_open then case',
+    to: 'when false then case',
     seen: [1, 1],
   },
   {
@@ -156,16 +156,16 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a step that returns does not wait for a parent that returns with it',
-    file: 'retry_workflow',
-    from: "(child.status = 'waiting' or child.task_id = any (made))",
+    file: 'wait_again',
+    from: "(child.status = 'waiting' or child.task_id = any (_made))",
     to: "child.status = 'waiting'",
     seen: [0, 4],
   },
   {
     name: 'a step that waits goes on without the parent that returns',
-    file: 'retry_workflow',
-    from: "(child.status = 'waiting' or child.task_id = any (made))",
-    to: 'child.task_id = any (made)',
+    file: 'wait_again',
+    from: "(child.status = 'waiting' or child.task_id = any (_made))",
+    to: 'child.task_id = any (_made)',
     seen: [2, 4],
   },
   {

@@ -84,10 +84,13 @@ export const act: Act = (world, event) => {
         : unanswered(added);
     }
     case 'close':
-      return unanswered(closed({ ...world, isOpen: false }));
+      return unanswered(closed({ ...world, isOpen: false, reopens: false }));
     case 'cancel_workflow':
       return unanswered(
-        attended({ ...world, isOpen: false, cancelRequested: true, hasAdders: world.isOpen }),
+        attended({
+          ...{ ...world, isOpen: false, cancelRequested: true },
+          ...{ hasAdders: world.isOpen, reopens: world.reopens || world.isOpen },
+        }),
       );
     case 'retry_workflow':
       return retried(world);
@@ -138,7 +141,10 @@ function retried(world: World): Stepped {
     ', ',
   );
   const isStopping = !isEnd(world.flow.state) || !world.steps.every(hasEnded);
-  if (answer === '' && !(world.cancelRequested && isStopping)) return { world, answer };
+  const isOpen = world.isOpen || world.reopens;
+  const { isLooking, isLookDue, live, waiting } = world.flow;
+  const looks = isOpen && (world.cancelRequested || (!isLooking && live <= waiting));
+  if (answer === '' && !(world.cancelRequested && isStopping) && !looks) return { world, answer };
   const steps = world.steps.map((step): Step => {
     const returns = dead.includes(step.name);
     if (!returns && step.status !== 'waiting') return { ...step, cancelRequested: false };
@@ -146,8 +152,14 @@ function retried(world: World): Stepped {
     const status = edges.every(({ isMet }) => isMet) ? 'pending' : 'waiting';
     return { ...step, edges, status: returns ? status : 'waiting', cancelledBy: null };
   });
-  const flow: Flow = { ...world.flow, state: world.isOpen ? 'open' : 'running', isFailing: false };
-  return { world: { ...world, steps, flow, cancelRequested: false, hasAdders: false }, answer };
+  const flow: Flow = {
+    ...{ ...world.flow, state: isOpen ? 'open' : 'running', isFailing: false },
+    ...{ isLooking: isLooking || isOpen, isLookDue: isOpen ? isLooking : isLookDue, hasTold: false },
+  };
+  return {
+    world: { ...world, steps, isOpen, reopens: false, flow, cancelRequested: false, hasAdders: false },
+    answer,
+  };
 }
 
 function settle(world: World, step: Step, outcome: (typeof OUTCOMES)[number]): Stepped {
@@ -258,14 +270,21 @@ function concluded(world: World): World {
   const live = steps.filter((step) => !hasEnded(step)).length;
   const waiting = steps.filter(({ status }) => status === 'waiting').length;
   const isOver = live === 0 && !world.isOpen;
+  const failsFast = flow.isFailing && world.failFast;
   const staysCancelled = world.cancelRequested && isEnd(flow.state);
+  const staysEnded = failsFast && isEnd(flow.state);
   const liveState = live > waiting ? 'running' : 'stuck';
-  const state = world.isOpen ? 'open' : isOver || staysCancelled ? stateOfEnd(world) : liveState;
+  // No on_step task of the model dies.
+  const openState = live <= waiting && failsFast && flow.hasTold && !flow.isLooking ? 'stuck' : 'open';
+  const endState = staysEnded && !world.cancelRequested ? flow.state : stateOfEnd(world);
+  const state = world.isOpen ? openState : isOver || staysCancelled || staysEnded ? endState : liveState;
   const ends = isOver && !isEnd(flow.state) ? flow.ends + 1 : flow.ends;
-  const looks = world.stepDue && !flow.isLooking && state !== 'cancelled';
+  const isDue = world.stepDue || flow.isLookDue;
+  const mayLook = !world.cancelRequested && (!failsFast || (live === 0 && !flow.hasTold));
+  const looks = isDue && !flow.isLooking && mayLook;
   return {
     ...world,
-    stepDue: world.stepDue && !looks,
+    stepDue: false,
     flow: {
       ...flow,
       state,
@@ -274,6 +293,8 @@ function concluded(world: World): World {
       deaths: countDeaths(world),
       ends,
       isLooking: flow.isLooking || looks,
+      isLookDue: isDue && !looks,
+      hasTold: looks ? failsFast : flow.hasTold,
     },
   };
 }

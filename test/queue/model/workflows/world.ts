@@ -34,18 +34,24 @@ export interface Flow {
   readonly ends: number;
   /** The task that follows the end of a step waits. */
   readonly isLooking: boolean;
+  /** Another one is to follow. */
+  readonly isLookDue: boolean;
+  /** It fails fast, and the last such task has followed. */
+  readonly hasTold: boolean;
 }
 
 /** One workflow, whose steps one worker claims. */
 export interface World {
   readonly steps: readonly Step[];
   readonly isOpen: boolean;
+  /** It was cancelled while it was open: a retry opens it again. */
+  readonly reopens: boolean;
   readonly failFast: boolean;
   readonly maxDead: number;
   readonly cancelRequested: boolean;
   /** Transactions were adding steps when it was cancelled. */
   readonly hasAdders: boolean;
-  /** A step has ended that no on_step task has followed. */
+  /** A step has ended that no claim has counted. */
   readonly stepDue: boolean;
   readonly flow: Flow;
 }
@@ -75,10 +81,18 @@ function beginning(name: string, steps: readonly Step[], options: Partial<World>
   const isOpen = options.isOpen ?? false;
   const flow: Flow = {
     ...{ state: isOpen ? 'open' : 'running', live: steps.length, waiting, deaths: 0, isFailing: false },
-    ...{ failings: 0, ends: 0, isLooking: false },
+    ...{ failings: 0, ends: 0, isLooking: false, isLookDue: false, hasTold: false },
   };
   const world = {
-    ...{ steps, isOpen, failFast: false, maxDead: 0, cancelRequested: false, hasAdders: false },
+    ...{
+      steps,
+      isOpen,
+      reopens: false,
+      failFast: false,
+      maxDead: 0,
+      cancelRequested: false,
+      hasAdders: false,
+    },
     ...{ stepDue: false, flow },
   };
   return { name, world: { ...world, ...options } };

@@ -3,13 +3,15 @@ cat > handlers/send-email.js <<'JS'
 import { Dead } from 'taskq';
 
 export default {
-  maxAttempts: 3,
+  maxAttempts: 5,
   backoff: { kind: 'fixed', base: '10ms' },
   run({ to }) {
-    throw to.startsWith('gone@') ? new Dead('no such mailbox') : new Error('the server is busy');
+    if (to.startsWith('gone@')) throw new Dead('no such mailbox');
+    if (to.startsWith('bob@')) throw new TypeError('fetch failed');
   },
 };
 JS
+taskq enqueue send-email '{"to":"ann@example.org"}'
 taskq enqueue send-email '{"to":"gone@example.org"}'
 taskq enqueue send-email '{"to":"bob@example.org"}'
 echo 'export default { maxAttempts: 1, run() { throw new Error("no such month"); } };' > handlers/report.js

@@ -1,0 +1,9 @@
+-- Returns the role whose rights the statement of the caller has: that of the session, or the one that it has set. In
+-- our functions, the current role is their owner.
+create or replace function taskq.calling_role()
+returns name
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+  select coalesce(nullif(current_setting('role'), 'none'), session_user)::name
+$$;

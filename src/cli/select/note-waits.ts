@@ -1,0 +1,116 @@
+import { type Cause, explainTask } from '../../queue/inspect/explain-task.ts';
+import type { BulkAnswer } from '../../queue/operate/bulk.ts';
+import { causeText } from '../present/cause-text.ts';
+import type { Context } from '../run/context.ts';
+
+type CauseName = Cause<string>['cause'];
+
+/** What keeps a task until someone ends it. */
+const STANDING: readonly CauseName[] = [
+  'queue_paused',
+  'breaker_open',
+  'group_paused',
+  'group_held',
+  'workers_stopping',
+  'queue_unserved',
+  'type_unhandled',
+  'pair_unserved',
+  'worker_paused',
+];
+
+/**
+ * What is worth a word to one who enqueues a task, who makes one due, and who waits for its end. Whoever enqueues may
+ * start a worker later, and fills a group on purpose.
+ */
+const NOTED = {
+  enqueued: STANDING,
+  due: [...STANDING, 'group_full'],
+  awaited: [...STANDING, 'group_full', 'no_worker'],
+} satisfies Record<string, readonly CauseName[]>;
+
+/** Tasks that wait now. */
+export interface Waiting {
+  /** The ids of some of them, to look at. */
+  readonly sample: readonly string[];
+  /** Whether there are others. */
+  readonly hasMore: boolean;
+}
+
+const MOST_SAMPLED = 10;
+
+/** Of tasks whose ids are all known, the first. */
+export function firstOf(ids: readonly string[]): Waiting {
+  return { sample: ids.slice(0, MOST_SAMPLED), hasMore: ids.length > MOST_SAMPLED };
+}
+
+/** An action that notes the first tasks it has acted on. */
+export interface Sampled<Task, Answer> extends Waiting {
+  act(page: readonly Task[]): Promise<readonly Answer[]>;
+}
+
+/** Note the tasks for which an action gives one of these answers; `idOf` where the task that waits has a new id. */
+export function sampled<Task, Answer extends BulkAnswer>(
+  act: (page: readonly Task[]) => Promise<readonly Answer[]>,
+  answers: readonly Answer['answer'][],
+  idOf: (done: Answer) => string | null = ({ id }) => id,
+): Sampled<Task, Answer> {
+  const sample: string[] = [];
+  return {
+    sample,
+    get hasMore() {
+      return sample.length === MOST_SAMPLED;
+    },
+    async act(page) {
+      const given = await act(page);
+      const waiting = given
+        .filter(({ answer }) => answers.includes(answer))
+        .flatMap((one) => idOf(one) ?? []);
+      sample.push(...waiting.slice(0, MOST_SAMPLED - sample.length));
+      return given;
+    },
+  };
+}
+
+/**
+ * Say why tasks will not start although they are due: a paused queue, say, or a group that stands. A role that may act
+ * may lack the right to look: ignore a refusal.
+ */
+export async function noteWaits(
+  context: Context,
+  { sample, hasMore }: Waiting,
+  to: keyof typeof NOTED,
+): Promise<void> {
+  if (context.output.isQuiet || sample.length === 0) return;
+  for (const [text, [first, ...others]] of await standingCauses(context, sample, NOTED[to])) {
+    const more = hasMore ? ' at least' : '';
+    context.output.talk(
+      others.length === 0
+        ? `task ${first} waits: ${text}`
+        : `task ${first} and${more} ${others.length} more wait: ${text}`,
+    );
+  }
+}
+
+/** The causes of these kinds, in words, with the tasks that have them. */
+async function standingCauses(
+  context: Context,
+  ids: readonly string[],
+  kinds: readonly CauseName[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const db = await context.database();
+  const now = Date.now();
+  const found = new Map<string, string[]>();
+  try {
+    for (const id of ids) {
+      const task = await explainTask(db, id);
+      for (const cause of task?.causes ?? []) {
+        if (!kinds.includes(cause.cause)) continue;
+        const text = causeText(cause, task!, now);
+        found.set(text, [...(found.get(text) ?? []), id]);
+      }
+    }
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== '42501') throw error;
+  }
+  return found;
+}

@@ -1,0 +1,22 @@
+import { messageOf } from './thrown.ts';
+
+/**
+ * Wraps a listener of the application, so that what it throws or rejects with changes nothing for its caller. The first
+ * such error is emitted as a process warning, `<name> threw: …`; later ones are ignored.
+ */
+export function guarded<Value>(name: string, listener: (value: Value) => unknown): (value: Value) => void {
+  let hasThrown = false;
+  const complain = (thrown: unknown) => {
+    if (hasThrown) return;
+    hasThrown = true;
+    process.emitWarning(`${name} threw: ${messageOf(thrown)}`, 'TaskqWarning');
+  };
+  return (value) => {
+    try {
+      const answer = listener(value);
+      if (answer instanceof Promise) answer.catch(complain);
+    } catch (thrown) {
+      complain(thrown);
+    }
+  };
+}
