@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from './lib/app.ts';
 import { useKeys } from './lib/keys.ts';
 import { go, hrefTo } from './lib/place.ts';
@@ -25,7 +25,7 @@ export function Frame() {
   const [isOpen, setOpen] = useState(false);
   const current = screenOf(place.screen);
   // The menu closes when another screen is opened.
-  useEffect(() => setOpen(false), [place]);
+  useLayoutEffect(() => setOpen(false), [place]);
   return (
     <>
       <header class="top">
@@ -138,7 +138,8 @@ function ThemeSwitch() {
 function useFocusOnChange(shown: string) {
   const main = useRef<HTMLElement>(null);
   const last = useRef(shown);
-  useEffect(() => {
+  // Before a key can move the focus on.
+  useLayoutEffect(() => {
     if (last.current === shown) return;
     last.current = shown;
     main.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });

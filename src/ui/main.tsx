@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { Frame } from './frame.tsx';
 import type { Activity } from './lib/activity.ts';
 import type { ApiProblem } from './lib/api.ts';
@@ -40,7 +40,7 @@ function Screens({ caller }: { readonly caller: Caller }) {
     () => ({ live: openLive(), keys: new Keys(), activity: new Store<readonly Activity[]>([]) }),
     [],
   );
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onMove = () => setPlace(placeOf(location.hash));
     const onKey = (event: KeyboardEvent) => shared.keys.press(event);
     addEventListener('hashchange', onMove);

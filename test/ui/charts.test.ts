@@ -47,13 +47,13 @@ test('the figures of a span and a queue are charts and tables', async () => {
   await expectUsable(opened);
   await page.getByRole('link', { name: '7d' }).click();
   await page.waitForURL(/#\/charts\?(?=.*span=7d)(?=.*queue=mail)/);
-  expect(await page.getByRole('link', { name: '7d' }).getAttribute('aria-current')).toBe('true');
+  await page.locator('a[aria-current=true]', { hasText: '7d' }).waitFor();
   expect(opened.faults()).toEqual([]);
 });
 
 test('a range that is drawn over a chart, or typed, leads to the tasks that ended in it', async () => {
   answerSeries();
-  const { page } = await site.open('#/charts?queue=mail');
+  const { page } = await site.open('#/charts?queue=mail', { isLate: true });
   const over = page.locator('.chart .plot svg').first();
   await over.scrollIntoViewIfNeeded();
   const box = (await over.boundingBox())!;

@@ -137,7 +137,7 @@ test('a viewer has no button that changes anything', async () => {
 });
 
 test('at 360 pixels the menu opens and closes', async () => {
-  const opened = await site.open('#/tasks', { width: 360, height: 700 });
+  const opened = await site.open('#/tasks', { isLate: true, width: 360, height: 700 });
   const { page } = opened;
   const entry = page.getByRole('link', { name: 'Overview' });
   expect(await entry.isVisible()).toBe(false);

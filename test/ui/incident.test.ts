@@ -26,7 +26,7 @@ test('at night, by keyboard alone: find the bug, pause its queue, revive what it
   const ids = [await die('no card'), await die('no card'), await die('no card')];
   await die('no address');
   await site.sample();
-  const { page, faults } = await site.open('#/overview');
+  const { page, faults } = await site.open('#/overview', { isLate: true });
   const press = async (...keys: readonly string[]) => {
     for (const key of keys) await page.keyboard.press(key);
   };

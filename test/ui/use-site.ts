@@ -25,6 +25,8 @@ export interface Opening {
   readonly theme?: 'light' | 'dark';
   readonly width?: number;
   readonly height?: number;
+  /** The browser paints late, and its timers are late, as on a busy machine. */
+  readonly isLate?: boolean;
 }
 
 export interface Site {
@@ -91,7 +93,8 @@ export function useSite(options: Partial<ServerOptions> = {}): Site {
     get url() {
       return `${listening.origin}/`;
     },
-    async open(fragment, { role, queues, theme = 'light', width = 1280, height = 800 } = {}) {
+    async open(fragment, opening = {}) {
+      const { role, queues, theme = 'light', width = 1280, height = 800, isLate = false } = opening;
       const context = await browser.newContext({
         viewport: { width, height },
         colorScheme: theme,
@@ -103,6 +106,7 @@ export function useSite(options: Partial<ServerOptions> = {}): Site {
       context.setDefaultTimeout(120_000);
       contexts.push(context);
       const page = await context.newPage();
+      if (isLate) await page.addInitScript(LATE);
       const said: string[] = [];
       page.on('console', (message) => said.push(message.text()));
       page.on('pageerror', (error) => said.push(String(error)));
@@ -127,6 +131,14 @@ export function useSite(options: Partial<ServerOptions> = {}): Site {
     },
   };
 }
+
+/** Runs in the browser, before the page does. */
+const LATE = `{
+  const frame = requestAnimationFrame;
+  const later = setTimeout;
+  globalThis.requestAnimationFrame = (run) => later(() => frame(run), 400);
+  globalThis.setTimeout = (run, ms = 0, ...more) => later(run, ms + 400, ...more);
+}`;
 
 /** An answer that is a problem. */
 export function problem(status: number, code: string, more: object = {}): Response {

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { useApp } from './app.ts';
 import { remember, remembered } from './remembered.ts';
 
@@ -67,8 +67,8 @@ export function useKeys(bindings: readonly Binding[]): void {
   const latest = useRef(bindings);
   latest.current = bindings;
   const names = bindings.map((one) => one.keys).join();
-  // By their keys; what they do is the latest.
-  useEffect(() => {
+  // By their keys; what they do is the latest. They work as soon as what they are about is there.
+  useLayoutEffect(() => {
     const removals = latest.current.map((binding, index) =>
       keys.add({ ...binding, run: (event) => latest.current[index]?.run(event) }),
     );

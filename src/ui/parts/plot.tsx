@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { pathOf, timeTicks, valueAxis } from '../lib/scale.ts';
 import { type ChartProps, DASHES } from './chart.tsx';
 
@@ -120,10 +120,12 @@ export function Plot({ title, times, series, format, onRange, pointed, point }: 
 function useWidth() {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { current } = place;
     if (current === null) return;
-    const observer = new ResizeObserver(() => setWidth(current.clientWidth));
+    const measure = () => setWidth(current.clientWidth);
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(current);
     return () => observer.disconnect();
   }, []);
