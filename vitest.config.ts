@@ -40,7 +40,7 @@ const POOLED = [
   'test/worker/{own-transactions,follow-ups/steps}.test.ts',
 ];
 
-/** What a change seldom breaks: a third of the CPU. `npm test` leaves it out, and CI runs one part after the other. */
+/** What a change seldom breaks: two fifths of the CPU. `npm test` leaves it out, and CI runs one part after the other. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   /** The blocks of the documents, the specifications, the examples, and the files that the package brings for users. */
   documents: [
@@ -57,8 +57,19 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   ],
   /** The pages in a browser. */
   pages: ['test/ui/*.test.ts'],
+  /** Who may do what: roles, owners, tokens, and what names and payloads from outside can do. */
+  rights: [
+    'test/cli/{grants,roles}.test.ts',
+    'test/queue/faults/{additions,privileges,untrusted}.test.ts',
+    'test/server/{authorisation,injection}.test.ts',
+    'test/worker/roles.test.ts',
+  ],
   /** Tests of the tests, and things that break under load: few at a time, as their leases are short. */
-  stress: ['test/faults/**/*.test.ts', 'test/queue/model/**/{mutants,race}.test.ts'],
+  stress: [
+    'test/faults/**/*.test.ts',
+    'test/queue/model/**/{mutants,race}.test.ts',
+    'test/queue/flow/{interleavings,killed-claims,races}.test.ts',
+  ],
 };
 
 /** `usual`: none of the parts; the name of one: only that; absent, as with the name of a file: everything. */
