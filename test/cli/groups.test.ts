@@ -153,8 +153,10 @@ describe('a task of a group in taskq list and show', () => {
     await project.client.query('delete from taskq.workers');
     const noWorker = 'due tasks wait: no worker is running\n';
     expect(await project.run(['list', '--status', 'blocked'])).toMatchObject({ stderr: noWorker });
-    expect(await inWords('show', second)).toMatch(/^ {2}stalled +no worker is running$/m);
-    expect(await inWords('show', delayed)).not.toContain('stalled');
+    expect(await inWords('show', second)).toMatch(
+      new RegExp(`^ {2}waits +group ann has 1 slot, taken by task ${first}; no worker is running$`, 'm'),
+    );
+    expect(await inWords('show', delayed)).not.toMatch(/^ {2}waits/m);
     const lines = (await inWords('list')).split('\n');
     const line = (id: string) => lines.find((one) => one.trimStart().startsWith(`${id} `));
     expect(line(delayed)).toMatch(/blocked .* due in (?:59m|1h)/);

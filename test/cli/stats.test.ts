@@ -102,9 +102,7 @@ describe('what keeps due tasks from starting', () => {
     expect((await project.run(['list'])).stderr.trim().split('\n').toSorted()).toEqual(
       reasons.map((reason) => `due tasks wait: ${reason}`),
     );
-    expect((await project.run(['show', '1'])).stdout).toMatch(
-      /^ {2}stalled {2,}no worker serves queue mail$/m,
-    );
+    expect((await project.run(['show', '1'])).stdout).toMatch(/^ {2}waits {2,}no worker serves queue mail$/m);
     expect((await project.run(['show', '4'])).stdout).toContain(paused);
     const { stdout } = await project.run(['stats']);
     expect(

@@ -1,7 +1,7 @@
 import { TaskqError } from '../../lib/errors.ts';
 import { deadRetention } from '../../queue/inspect/dead-retention.ts';
 import { showTask } from '../../queue/inspect/show-task.ts';
-import { isDue, obstaclesTo } from '../present/obstacle-text.ts';
+import { isDue } from '../present/obstacle-text.ts';
 import { unknownTask } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
@@ -25,8 +25,10 @@ export const show: CliCommand<{ readonly follow?: true }> = {
     await context.output.answer(task, async (screen) => {
       if (task.status === 'dead')
         return formatTask(task, { deadRetention: await deadRetention(db, task.queue) }, screen);
-      const stalled = isDue(task, screen.now) ? await obstaclesTo(db, [task]) : [];
-      return formatTask(task, { stalled: stalled.join() }, screen);
+      if (!isDue(task, screen.now)) return formatTask(task, {}, screen);
+      const { waitsOf } = await import('../select/note-waits.ts');
+      const waits = [...(await waitsOf(db, [id], 'awaited')).keys()].join('; ');
+      return formatTask(task, { waits }, screen);
     });
   },
 };

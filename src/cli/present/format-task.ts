@@ -18,8 +18,8 @@ import { localTime, relativeTime, roughly } from './times.ts';
 
 /** What the task's own row does not say. */
 export interface Surroundings {
-  /** Why no worker can take it, if so. */
-  readonly stalled?: string;
+  /** Why it does not start although it is due, if so. */
+  readonly waits?: string;
   /** Of a dead letter's queue. */
   readonly deadRetention?: DeadRetention;
 }
@@ -49,7 +49,7 @@ function attemptsText(most: number | 'unlimited'): string {
 
 function factsOf(
   task: ShownTask,
-  { stalled = '', deadRetention }: Surroundings,
+  { waits = '', deadRetention }: Surroundings,
   { now }: Screen,
 ): [label: string, text: string][] {
   const text = (column: string) => (isNothing(task[column]) ? '' : printable(String(task[column])));
@@ -68,7 +68,7 @@ function factsOf(
     ['given back', counted('releases')],
     ['created', `${time('created_at')}${isNothing(task.created_by) ? '' : ` by ${text('created_by')}`}`],
     ['due', ['pending', 'blocked'].includes(task.status) ? time('available_at') : ''],
-    ['stalled', stalled],
+    ['waits', waits],
     ['started', time('started_at')],
     ['ended', time('finished_at')],
     ['took', tookOf(task)],

@@ -1,3 +1,4 @@
+import type { Queryable } from '../../lib/database.ts';
 import { type Cause, explainTask } from '../../queue/inspect/explain-task.ts';
 import type { BulkAnswer } from '../../queue/operate/bulk.ts';
 import { causeText } from '../present/cause-text.ts';
@@ -81,7 +82,7 @@ export async function noteWaits(
   to: keyof typeof NOTED,
 ): Promise<void> {
   if (context.output.isQuiet || sample.length === 0) return;
-  for (const [text, [first, ...others]] of await standingCauses(context, sample, NOTED[to])) {
+  for (const [text, [first, ...others]] of await waitsOf(await context.database(), sample, to)) {
     const more = hasMore ? ' at least' : '';
     context.output.talk(
       others.length === 0
@@ -91,13 +92,13 @@ export async function noteWaits(
   }
 }
 
-/** The causes of these kinds, in words, with the tasks that have them. */
-async function standingCauses(
-  context: Context,
+/** What is worth a word of why these tasks wait, a sentence each, with the tasks that it is about. */
+export async function waitsOf(
+  db: Queryable,
   ids: readonly string[],
-  kinds: readonly CauseName[],
+  to: keyof typeof NOTED,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const db = await context.database();
+  const kinds: readonly CauseName[] = NOTED[to];
   const now = Date.now();
   const found = new Map<string, string[]>();
   try {
