@@ -138,29 +138,6 @@ describe('a result that cannot be stored is null with a note', () => {
   });
 });
 
-test('300 MB are refused in bounded time and memory, whatever they are made of', () => {
-  const giant = 'x'.repeat(300_000_000);
-  const long = 'y'.repeat(200_000);
-  const start = process.cpuUsage();
-  const values = [
-    giant,
-    { giant },
-    new Array(2 ** 32 - 1),
-    Array.from({ length: 1_000_000 }, () => long),
-    new Uint8Array(300_000_000),
-    Buffer.alloc(300_000_000),
-    { [giant]: 1 },
-    new Proxy([], { get: (target, name) => (name === 'length' ? 2 ** 50 : Reflect.get(target, name)) }),
-  ];
-  for (const value of values) {
-    const { json, note } = storableResult(value);
-    expect(json).toBeNull();
-    expect(note!.bytes).toBeGreaterThan(limits.resultBytes);
-    expect(note!.head.length).toBeLessThanOrEqual(500);
-  }
-  expect(process.cpuUsage(start).user).toBeLessThan(8_000_000);
-});
-
 test('whatever a handler returns gives a storable result', () => {
   fc.assert(
     fc.property(oddValueMaker(), (make) => expectStorableResult(storableResult(make()))),
