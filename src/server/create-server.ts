@@ -111,7 +111,7 @@ function kindOf({ role, method, path }: Route): keyof typeof MOST {
 }
 
 function serverOf(options: ServerOptions, databases: Databases) {
-  const { reads, writes } = databases;
+  const { reads, longReads, writes } = databases;
   const where = { db: reads, connection: undefined, applicationName: 'taskq serve' };
   // Asks for no notification: that would write.
   const silent = { ask: async () => {} };
@@ -163,7 +163,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
       ...parameters,
       ...{ body, items, caller, acting, token, takesWrites, isSecure: isSecure(request) },
       ...{ headers: request.headers, signal: request.signal, tasks, workflows, live, requests, advancing },
-      db: isWrite ? writes : reads,
+      db: isWrite ? writes : route.mayTakeLong ? longReads : reads,
     };
   };
 

@@ -7,6 +7,8 @@ import type { PgPool } from '../lib/pg-client.ts';
 export interface Databases {
   /** Takes no writes. */
   readonly reads: Queryable;
+  /** The same for what may take long, so that it keeps no short read waiting; an application's pool is one for all. */
+  readonly longReads: Queryable;
   readonly writes: Queryable;
   /** Closes what was opened here. */
   close(): Promise<void>;
@@ -23,28 +25,33 @@ const STATEMENT_MS = 5000;
 /** The same for a server that does not answer. */
 const DEADLINE_MS = 10_000;
 /** The most connections of each kind. */
-const MOST = 10;
+const MOST = { reads: 4, longReads: 6, writes: 10 } as const;
 
 /** Opens no connection before the first statement. */
 export function openDatabases({ databaseUrl, pool, readUrl }: DatabasesOptions): Databases {
   const limits = { statementTimeoutMs: STATEMENT_MS, parseJson: parseExact };
-  const open = (url: string, readOnly?: true) =>
-    openDatabase({
-      ...limits,
-      databaseUrl: url,
-      maxConnections: MOST,
-      applicationName: 'taskq serve',
-      deadlineMs: DEADLINE_MS,
-      readOnly,
-    });
+  const open = (url: string | undefined, maxConnections: number, readOnly?: true) =>
+    url === undefined
+      ? undefined
+      : openDatabase({
+          ...limits,
+          databaseUrl: url,
+          maxConnections,
+          applicationName: 'taskq serve',
+          deadlineMs: DEADLINE_MS,
+          readOnly,
+        });
   const reader = readUrl ?? databaseUrl;
-  const opened = reader === undefined ? undefined : open(reader, true);
-  const writer = databaseUrl === undefined ? undefined : open(databaseUrl);
+  const reads = open(reader, MOST.reads, true);
+  const longReads = open(reader, MOST.longReads, true);
+  const writes = open(databaseUrl, MOST.writes);
+  const borrowed = (readOnly?: true) => borrowedPool(pool!, { ...limits, readOnly });
   return {
-    reads: opened ?? borrowedPool(pool!, { ...limits, readOnly: true }),
-    writes: writer ?? borrowedPool(pool!, limits),
+    reads: reads ?? borrowed(true),
+    longReads: longReads ?? borrowed(true),
+    writes: writes ?? borrowed(),
     async close() {
-      await Promise.all([opened?.close(), writer?.close()]);
+      await Promise.all([reads?.close(), longReads?.close(), writes?.close()]);
     },
   };
 }

@@ -82,6 +82,8 @@ export interface Route {
    * nothing is written in the database, whatever the method.
    */
   readonly forBrowsers?: true;
+  /** A read of many rows, which has sessions of its own. */
+  readonly mayTakeLong?: true;
   /** The body may also be a list of such bodies, or NDJSON. */
   readonly takesMany?: true;
   readonly answers: Readonly<Record<number, AnswerDescription>>;

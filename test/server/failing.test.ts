@@ -5,6 +5,7 @@ import pg from 'pg';
 import { expect, test } from 'vitest';
 import { fullPathOf } from '../../src/server/route.ts';
 import { ROUTES } from '../../src/server/route-table.ts';
+import { waitUntilBlocked } from '../queue/waiting.ts';
 import { useServer } from './use-server.ts';
 
 const { database, open, ask } = useServer();
@@ -71,6 +72,34 @@ test('a fault of the server is told to whoever runs it, and to the client only t
   expect({ status, code: body.code }).toEqual({ status: 500, code: 'bug' });
   expect(JSON.stringify(body)).not.toMatch(/canary|TypeError| {4}at /);
   expect(errors).toMatchObject([{ message: 'canary of the application' }]);
+});
+
+test('lists that take long keep no other read waiting, nor a write', async () => {
+  open();
+  const body = { type: 'work' };
+  const { id } = (await ask('POST', `${API}/tasks`, { body })).body;
+  const blocker = await database.session();
+  await blocker.rows('begin');
+  await blocker.rows('lock table taskq.audit in access exclusive mode');
+  const lists = Array.from({ length: 100 }, () => ask('GET', `${API}/audit`));
+  await waitUntilBlocked(database.admin, 6);
+  const others = await Promise.all([
+    ask('GET', `${API}/stats`),
+    ask('GET', `${API}/tasks/${id}/explain`),
+    ask('POST', `${API}/tasks`, { body }),
+  ]);
+  expect(others.map(({ status }) => status)).toEqual([200, 200, 201]);
+  // Still: the others have not waited for an end of these.
+  await expect
+    .poll(() =>
+      database.admin.value(
+        `select count(*)::int from pg_stat_activity
+         where datname = current_database() and application_name = 'taskq serve' and wait_event_type = 'Lock'`,
+      ),
+    )
+    .toBe(6);
+  await blocker.rows('rollback');
+  await Promise.all(lists);
 });
 
 test('a statement that takes too long is ended', async () => {

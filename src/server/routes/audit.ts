@@ -12,6 +12,7 @@ const list: Route = {
   path: '/audit',
   role: 'operator',
   queues: 'all',
+  mayTakeLong: true,
   summary: 'List what people did, newest first.',
   query: {
     since: { type: 'string', description: 'only since this time, or duration ago' },

@@ -11,6 +11,7 @@ const list: Route = {
   method: 'GET',
   path: '/dead/groups',
   role: 'viewer',
+  mayTakeLong: true,
   summary: 'List the groups of dead letters that one bug has made, the largest first.',
   query: {
     queue: { type: 'string', description: 'only dead letters of this queue' },
@@ -40,6 +41,7 @@ const show: Route = {
   method: 'GET',
   path: '/dead/groups/{fingerprint}',
   role: 'viewer',
+  mayTakeLong: true,
   summary: 'Show the group of dead letters with this fingerprint.',
   answers: answers200('The group', ref('DeadGroup')),
   async handle({ path: { fingerprint }, db, caller: { queues = null } }) {

@@ -9,6 +9,7 @@ const list: Route = {
   method: 'GET',
   path: '/events',
   role: 'viewer',
+  mayTakeLong: true,
   summary:
     'Read the ends of tasks after a position. `after` is where the next request begins, also if there are none.',
   query: {

@@ -96,6 +96,7 @@ const list: Route = {
   method: 'GET',
   path: '/operations',
   role: 'viewer',
+  mayTakeLong: true,
   summary:
     'List the operations, newest first. A page may have fewer than `limit` for a caller for some queues.',
   query: {

@@ -14,6 +14,7 @@ const list: Route = {
   method: 'GET',
   path: '/queues',
   role: 'viewer',
+  mayTakeLong: true,
   summary: 'List the queues that have a live task, a dead letter in the last sample, a setting or a pause.',
   answers: answers200('The queues', record({ queues: listOf(ref('Queue')) })),
   async handle({ db, caller }) {
@@ -26,6 +27,7 @@ const show: Route = {
   method: 'GET',
   path: '/queues/{queue}',
   role: 'viewer',
+  mayTakeLong: true,
   summary: 'Show a queue: its settings, its pause, and how many tasks wait.',
   answers: answers200('The queue', ref('Queue')),
   async handle(call) {
@@ -37,6 +39,7 @@ const groups: Route = {
   method: 'GET',
   path: '/queues/{queue}/groups',
   role: 'viewer',
+  mayTakeLong: true,
   summary: 'List the groups of a queue that have a live task, a setting or a pause.',
   query: { limit: LIMIT, after: AFTER },
   answers: answers200('A page', pageOf('groups', 'Group')),

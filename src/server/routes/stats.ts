@@ -46,6 +46,7 @@ const series: Route = {
   method: 'GET',
   path: '/series',
   role: 'viewer',
+  mayTakeLong: true,
   summary: 'Return what happened over time, in at most 360 steps. Reads no task.',
   query: {
     span: { type: 'string', description: 'a duration, from a minute to 400 days; 1h' },

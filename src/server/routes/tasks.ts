@@ -60,6 +60,7 @@ const list: Route = {
   method: 'GET',
   path: '/tasks',
   role: 'viewer',
+  mayTakeLong: true,
   summary:
     'List tasks, newest first. A page may have fewer than `limit`: there is more while `after` is not null. `lookedBackTo` says how far the search came where few match.',
   query: {

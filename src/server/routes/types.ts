@@ -13,6 +13,7 @@ const list: Route = {
   path: '/types',
   role: 'viewer',
   queues: 'all',
+  mayTakeLong: true,
   summary: 'List the known types.',
   answers: answers200('The types', record({ types: listOf(ref('Type')) })),
   async handle({ db }) {
@@ -25,6 +26,7 @@ const show: Route = {
   path: '/types/{type}',
   role: 'viewer',
   queues: 'all',
+  mayTakeLong: true,
   summary: 'Show a type: its settings, its breaker, and the workers that handle it.',
   answers: answers200('The type', ref('Type')),
   async handle(call) {

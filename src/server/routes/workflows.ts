@@ -15,6 +15,7 @@ const list: Route = {
   path: '/workflows',
   role: 'viewer',
   queues: 'all',
+  mayTakeLong: true,
   summary: 'List the workflows, newest first.',
   query: {
     state: { type: 'string', enum: WORKFLOW_STATES, description: 'only those in this state' },
