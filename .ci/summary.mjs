@@ -9,7 +9,8 @@ let passed = 0;
 let failed = 0;
 const times = [];
 const files = [];
-for (const path of process.argv.slice(2)) {
+for (const run of process.argv.slice(2)) {
+  const path = `${run}.json`;
   if (!existsSync(path)) {
     console.log(`${path}: no report; that run did not come to its end`);
     failed++;
