@@ -48,6 +48,15 @@ test('of two fleets that look at once one does it, page by page until there is n
   expect(workers.map(({ asked }) => asked.length).toSorted()).toEqual([1, 1, 3]);
 });
 
+test('keys whose period is over go in one turn, however many they are', async () => {
+  await queue.admin.rows(
+    `insert into taskq.held_keys (queue, key, task_id, until)
+     select 'default', n::text, 1, clock_timestamp() from generate_series(1, 2500) as n`,
+  );
+  await housekeeper().look();
+  expect(await queue.admin.value('select count(*)::int from taskq.held_keys')).toBe(0);
+});
+
 test('a statement that fails is left for the next turn, of whichever worker, and that one comes later', async () => {
   const refusing: Queryable = {
     query: (statement) =>
@@ -132,13 +141,25 @@ test('a partition that was detached by hand is named in one line, however often 
   const name = await queue.admin.value<string>(
     "select partition from taskq.wanted_partitions() where parent = 'task_errors' and state = 'there' order by day desc limit 1",
   );
-  await queue.admin.rows(`alter table taskq.task_errors detach partition taskq.${name}`);
+  const detach = () => queue.admin.rows(`alter table taskq.task_errors detach partition taskq.${name}`);
+  await detach();
   const { look, asked, logged } = housekeeper();
   for (let round = 0; round < 3; round++) {
     await look();
     await letPass();
   }
   expect(asked.filter((verb) => verb === 'maintain')).toHaveLength(3);
-  expect(logged).toEqual([{ event: 'partition.detached', partition: name }]);
+  const line = { event: 'partition.detached', partition: name };
+  expect(logged).toEqual([line]);
+
+  // Attached again, and detached once more: that is news.
+  await queue.admin.rows(
+    `alter table taskq.task_errors attach partition taskq.${name} for values in ('${name.slice(-8)}')`,
+  );
+  await look();
+  await detach();
+  await letPass();
+  await look();
+  expect(logged).toEqual([line, line]);
   await queue.admin.rows(`drop table taskq.${name}`);
 });

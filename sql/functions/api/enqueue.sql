@@ -1,6 +1,6 @@
 -- Enqueues one task in the caller's transaction. Returns its id and true or, if its key is held, the id of the task
 -- that holds it and false. Options and extra are those of taskq.enqueue_many; an unknown option is an error, and so is
--- an unknown type, or an attempt to replace the task of another type that holds the key.
+-- an unknown type, or an attempt to replace the task of another type or group that holds the key.
 --
 -- A task without a key is inserted directly, in one statement, instead of through enqueue_many: 0.47 -> 0.23 ms in a
 -- transaction of its own, of which a bare insert takes 0.11. A task with a key takes the path of enqueue_many. The

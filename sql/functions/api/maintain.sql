@@ -63,12 +63,12 @@ begin
     failed := failed || format('cannot discard dead letters past their retention: %s', sqlerrm);
   end;
   begin
-    perform taskq.forget_keys(page, ts);
+    forgotten := taskq.forget_keys(page, ts);
   exception when others then
     failed := failed || format('cannot remove keys whose period is over: %s', sqlerrm);
   end;
   begin
-    perform taskq.forget_group_rates(page, ts);
+    forgotten := greatest(forgotten, taskq.forget_group_rates(page, ts));
   exception when others then
     failed := failed || format('cannot remove states of the rates of groups: %s', sqlerrm);
   end;
@@ -88,7 +88,7 @@ begin
     failed := failed || format('cannot remove workers that have ended: %s', sqlerrm);
   end;
   begin
-    forgotten := taskq.forget_actions(page, ts);
+    forgotten := greatest(forgotten, taskq.forget_actions(page, ts));
   exception when others then
     failed := failed || format('cannot remove old actions: %s', sqlerrm);
   end;
@@ -103,7 +103,7 @@ begin
     failed := failed || format('cannot remove old metrics: %s', sqlerrm);
   end;
   begin
-    perform taskq.forget_settings(page, ts);
+    forgotten := greatest(forgotten, taskq.forget_settings(page, ts));
   exception when others then
     failed := failed || format('cannot remove past settings: %s', sqlerrm);
   end;

@@ -89,7 +89,7 @@ begin
     if dead is not null then
       update taskq.tasks t
       set error = jsonb_build_object('name', 'WorkerLost', 'message', format(
-        'its worker was lost %s times', t.losses
+        'its worker was lost %s', case t.losses when 1 then 'once' else format('%s times', t.losses) end
       ))
       where t.id = any (dead);
       perform taskq.move_to_dead(dead, array_fill('worker_lost'::text, array[cardinality(dead)]), ts);

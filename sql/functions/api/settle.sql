@@ -7,17 +7,18 @@
 -- handler asked to end had to be killed.
 --
 -- Returns an answer for each id: `recorded`; `already` (a repeat: that attempt has an outcome); `lost` (another worker
--- has the lease, or the row is gone); `busy` (locked by another transaction: ask again). For a failed or snoozed task,
--- extra is {status, attempts, retry_in_ms, reason}. A lease that is named twice counts once and is answered once: as
--- completed if one of its entries is, otherwise by its first entry.
+-- has the lease, or the row is gone); `busy` (locked by another transaction: ask again). Of an outcome
+-- other than completed, extra is {status, attempts, retry_in_ms, reason (if dead)}. A lease that is named twice counts
+-- once and is answered once: as completed if one of its entries is, otherwise by its first entry.
 --
 -- taskq.complete records completed tasks; a worker calls it directly if it has only those. A lease that ran out and was
--- not taken over still counts. A task with a cancel request never waits again: an outcome that would put it back ends
--- it as cancelled.
+-- not taken over still counts. A failed or snoozed task with a cancel request is cancelled, also when its attempts
+-- are spent.
 --
--- All locks use `skip locked`, so settle never waits. options: {"wait_for": id}, of a task that was `busy` before,
--- waits for its row first, for half a second at most: sessions that replace its key without a pause would keep it
--- `busy`. Follow-ups (`enqueue`) are refused: a role may have this function, and not taskq.settle_and_enqueue.
+-- Without options, settle waits for no row: all locks use `skip locked`. With {"wait_for": id}, of a task that was
+-- `busy` before, it waits for its row first, for half a second at most, and as long again for that of its step:
+-- sessions that replace its key without a pause would keep it `busy`. Follow-ups (`enqueue`) are refused: a role may
+-- have this function, and not taskq.settle_and_enqueue.
 -- Arguments: _worker, as registered; _outcomes, the array.
 -- Granted to: worker.
 create or replace function taskq.settle(_worker integer, _outcomes json, options jsonb default '{}')

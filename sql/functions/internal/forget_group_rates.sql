@@ -1,17 +1,21 @@
--- Removes a page of the states of rates that groups no longer have. Of groups with a rate, fills remove them (see
--- taskq.spend_group_rates), and write them, so that a lock here would hold up a claim.
+-- Removes a page of the states of rates that groups no longer have, and returns how many. Of groups with a rate, fills
+-- remove them (see taskq.spend_group_rates), and write them, so that a lock here would hold up a claim.
 create or replace function taskq.forget_group_rates(_page integer, _ts timestamptz)
-returns void
+returns integer
 language sql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
-  delete from taskq.group_rates r
-  where (r.queue, r.key) in (
-    select o.queue, o.key
-    from taskq.group_rates o
-    cross join lateral taskq.group_slots(o.queue, o.key, _ts) as l
-    where o.used_to < _ts - interval '1 day' and l.rate is null
-    limit _page
-    for update of o skip locked
+  with gone as (
+    delete from taskq.group_rates r
+    where (r.queue, r.key) in (
+      select o.queue, o.key
+      from taskq.group_rates o
+      cross join lateral taskq.group_slots(o.queue, o.key, _ts) as l
+      where o.used_to < _ts - interval '1 day' and l.rate is null
+      limit _page
+      for update of o skip locked
+    )
+    returning 1
   )
+  select count(*)::integer from gone
 $$;

@@ -16,8 +16,8 @@ export interface HousekeeperOptions {
 /** Does the housekeeping of all workers when it is due and no other worker is doing it. */
 export class Housekeeper {
   readonly #options: HousekeeperOptions;
-  /** Messages already logged, which are not repeated every minute. */
-  readonly #logged = new Set<string>();
+  /** What the last round met: logged when it begins, not every minute for as long as it lasts. */
+  #known: ReadonlySet<string> = new Set();
   readonly #refused: RefusedTasks;
   readonly #turn: HeldTurn;
 
@@ -37,22 +37,19 @@ export class Housekeeper {
     if (heldBy !== undefined) return this.#turn.missed(heldBy);
     this.#turn.free();
     if (!isDue) return;
+    const met = new Set<string>();
+    const newsOf = (messages: readonly string[]) =>
+      messages.filter((message) => !met.has(message) && met.add(message) && !this.#known.has(message));
     for (let isMore = true; isMore && !stop.aborted; ) {
       const done = await maintain(db);
       if (done === undefined) return;
       if (Object.values(done.counts).some((count) => count > 0))
         events.event('worker.maintained', done.counts);
-      for (const partition of this.#unlogged(done.detached))
-        events.event('partition.detached', { partition });
-      for (const reason of this.#unlogged(done.failed)) events.event('housekeeping.failed', { reason });
+      for (const partition of newsOf(done.detached)) events.event('partition.detached', { partition });
+      for (const reason of newsOf(done.failed)) events.event('housekeeping.failed', { reason });
       for (const { id, error } of done.refused) this.#refused.log({ task_id: id, error });
       isMore = done.more;
     }
-  }
-
-  #unlogged(messages: readonly string[]): readonly string[] {
-    const unlogged = messages.filter((message) => !this.#logged.has(message));
-    for (const message of unlogged) this.#logged.add(message);
-    return unlogged;
+    this.#known = met;
   }
 }
