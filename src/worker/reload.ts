@@ -40,7 +40,14 @@ export async function reload(
     events.event('handlers.not_reloaded', { changed, error: { message: messageOf(error) } });
     return;
   }
-  const isStored = await storeSettings(db, state, handlers);
+  let isStored: boolean;
+  try {
+    isStored = await storeSettings(db, state, handlers);
+  } catch (error) {
+    if (!stop.aborted)
+      events.event('handlers.not_reloaded', { changed, error: { message: messageOf(error) } });
+    throw error;
+  }
   // A pending store of the previous handlers may finish after this one: then store once more.
   state.unstored = isStored && state.unstored === undefined ? undefined : handlers;
   const before = new Set(state.handled);
@@ -55,7 +62,7 @@ export async function reload(
 
 /**
  * Store the settings before the handlers are used, so that they decide what follows from a new handler's first attempt.
- * False: others have rows locked, and the settings are stored later.
+ * False: others have rows locked, and the settings are stored later. Throws if the database refuses them.
  */
 async function storeSettings(
   db: Queryable,

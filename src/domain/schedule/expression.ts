@@ -114,11 +114,16 @@ function valuesOf(field: string, of: Field, what: string, input: unknown): reado
     // A step needs a range: `5/15` means different things to different programs.
     if (step !== undefined && star === undefined && last === undefined) throw bad();
     const from = star === undefined ? numberOf(first!, of) : of.least;
-    const to = star === undefined ? (last === undefined ? from : numberOf(last, of)) : of.most;
+    const to = star === undefined ? (last === undefined ? from : lastOf(last, of)) : of.most;
     const by = step === undefined ? 1 : Number(step);
     if (from === undefined || to === undefined || from > to || by < 1 || by > of.most) throw bad();
     return Array.from({ length: Math.floor((to - from) / by) + 1 }, (_, nth) => from + nth * by);
   });
+}
+
+/** The last value of a range: Sunday, which is 0 and 7, ends a week there. */
+function lastOf(value: string, of: Field): number | undefined {
+  return value === 'SUN' && of.names?.[0] === 'SUN' ? of.most : numberOf(value, of);
 }
 
 function numberOf(value: string, { least, most, names }: Field): number | undefined {

@@ -3,8 +3,8 @@ import { didYouMean } from '../../lib/nearest.ts';
 import { shown } from '../../lib/shown.ts';
 
 /**
- * Which ticks fire late, once workers are back after none could fire them: none (`skip`), the last one (`latest`), or
- * the last n (`all:n`).
+ * Which ticks fire late, once workers are back after none could fire them: the last one, if it is at most a minute late
+ * (`skip`), the last one (`latest`), or the last n (`all:n`).
  */
 export type Missed = 'skip' | 'latest' | `all:${number}`;
 

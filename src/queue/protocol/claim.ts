@@ -2,6 +2,7 @@ import type { ClaimForm } from '../../domain/claim-form.ts';
 import { tickOfSource } from '../../domain/schedule/tick-source.ts';
 import type { ClaimedTask, WorkflowPlace } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
+import { messageOf } from '../../lib/thrown.ts';
 
 /** A position in one level (queue and priority), the last task claimed there; or in the asks of groups, by time. */
 export interface Position {
@@ -154,12 +155,17 @@ async function claimOptimistically(db: Queryable, request: ClaimRequest): Promis
   const looked = taken.filter((row): row is LookedRow => row.id === null);
   const leases = taken.filter((row): row is Pick<ClaimRow, 'id' | 'lease_no'> => row.id !== null);
   if (leases.length === 0) return looked;
-  const tasks = await db.query<ClaimRow>({
-    name: 'taskq_get_claimed',
-    text: `select ${CLAIMED}, extra from taskq.get_claimed($1, $2, $3)`,
-    values: [request.workerId, leases.map(({ id }) => id), leases.map(({ lease_no }) => lease_no)],
-    ...deadlineOf(request),
-  });
+  const tasks = await db
+    .query<ClaimRow>({
+      name: 'taskq_get_claimed',
+      text: `select ${CLAIMED}, extra from taskq.get_claimed($1, $2, $3)`,
+      values: [request.workerId, leases.map(({ id }) => id), leases.map(({ lease_no }) => lease_no)],
+      ...deadlineOf(request),
+    })
+    .catch((error: unknown) => {
+      // Not the error itself: of a refusal, callers would take it that the claim has had no effect.
+      throw new Error(`the tasks of a claim could not be read: ${messageOf(error)}`, { cause: error });
+    });
   return [...tasks, ...looked];
 }
 

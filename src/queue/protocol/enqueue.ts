@@ -4,7 +4,7 @@ import type { Queryable } from '../../lib/database.ts';
 /**
  * What an enqueue did. `created`: a new task. `held`: nothing, because its key is held. `replaced`: it replaced the
  * holder, which was waiting. `again`: the holder is running, and this task runs after it. `key_of_another`, of many:
- * nothing, because the task to be replaced has another type.
+ * nothing, because the task to be replaced has another type or group.
  */
 export type EnqueueAnswer = 'created' | 'held' | 'replaced' | 'again' | 'key_of_another';
 

@@ -24,7 +24,7 @@ export interface SendOptions {
   /** Called after each bulk with its answers, in the order of its tasks. Without it, their ids are not fetched. */
   readonly onEnqueued?: ((answers: readonly Enqueued[]) => void) | undefined;
   /**
-   * Called for each task that was to replace one of another type, with its place among all tasks, from 1 on. Not called
+   * Called for each task that was to replace one of another type or group, with its place among all tasks, from 1 on. Not called
    * if there is `onEnqueued`, whose answers have it.
    */
   readonly onRefused?: ((refusal: Refusal) => void) | undefined;
@@ -41,7 +41,7 @@ export interface EnqueuedMany extends EnqueuedCounts {
   readonly replaced: number;
   /** They run after the holders of their keys, which are running. */
   readonly again: number;
-  /** Not created because tasks of other types hold the keys, which these were to replace. */
+  /** Not created because tasks of other types or groups hold the keys, which these were to replace. */
   readonly refused: number;
 }
 

@@ -4,7 +4,7 @@ const BRIEF_MS = 10;
 /** A function takes part in batches after this many brief runs in a row. */
 const RUNS_TO_JOIN = 3;
 
-/** After a failure it takes this many, since a batch in which one fails is done twice. */
+/** After a failure of one that has succeeded before, it takes this many, since a batch in which one fails is done twice. */
 const RUNS_TO_REJOIN = 100;
 
 /** How a function ran last. */

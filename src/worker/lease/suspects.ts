@@ -4,8 +4,9 @@ import type { ClaimedTask } from '../../domain/task.ts';
  * A task whose worker was lost is a suspect: it may have taken the worker down. It runs in a process of its own, whose
  * death is then an ordinary failure.
  *
- * A task lost twice is on its last chance: a third loss ends it, as `worker_lost`, so nothing else may be to blame for
- * that loss. It runs as the only suspect of its worker, and nothing runs in the worker's own process beside it.
+ * A task lost twice is on its last chance: by default a third loss ends it, as `worker_lost`, so nothing else may be to
+ * blame for that loss. It runs as the only suspect of its worker, and nothing runs in the worker's own process beside
+ * it. The `max_losses` of its queue changes which loss ends it, not this.
  *
  * `lost_ahead` (three losses before a start: claimed alone) is another count; see taskq.rescue.
  */

@@ -54,7 +54,7 @@ export class Agenda {
     for (const name of this.#failing.keys()) if (!this.#entries.has(name)) this.#failing.delete(name);
   }
 
-  /** It knows a schedule, and must learn when there is none. */
+  /** It knows no schedule: an answer without any says nothing new. */
   get isEmpty(): boolean {
     return this.#entries.size === 0;
   }

@@ -40,6 +40,7 @@ describe('an expression', () => {
     ['* * * 13 *', 'month "13": expected 1 to 12 or JAN to DEC'],
     ['* * * * 8', 'day of the week "8": expected 0 to 7 or SUN to SAT'],
     ['* * * * FOO', 'day of the week "FOO"'],
+    ['* * * JAN-SUN *', 'month "JAN-SUN"'],
     ['5-1 * * * *', 'minute "5-1"'],
     ['5/15 * * * *', 'minute "5/15"'],
     ['*/0 * * * *', 'minute "*/0"'],

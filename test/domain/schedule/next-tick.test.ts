@@ -69,6 +69,20 @@ describe('an interval', () => {
   });
 });
 
+test.each(['FRI-SUN', '5-7', 'fri-sun', 'FRI,SAT,SUN', 'SUN,FRI-SAT'])(
+  '%s are three days, of any week',
+  (days) => {
+    const parsed = parseExpression(`0 3 * * ${days}`);
+    const found: string[] = [];
+    // From a Monday on.
+    for (let at = Date.parse('2026-11-23T00:00:00Z'); found.length < 4; ) {
+      at = nextTick(parsed, 'UTC', at)!;
+      found.push(new Date(at).toISOString().slice(0, 10));
+    }
+    expect(found).toEqual(['2026-11-27', '2026-11-28', '2026-11-29', '2026-12-04']);
+  },
+);
+
 test('a day that is rare is found, however far away', () => {
   const leapDay = parseExpression('0 0 29 2 *');
   const next = nextTick(leapDay, 'UTC', Date.parse('2096-03-01T00:00:00Z'));
