@@ -1,4 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { openWay } from './support/proxy.ts';
 import { event, eventsOf, until, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
@@ -168,6 +172,23 @@ test('a worker that was stopped in the middle of a busy handler, past its timeou
     attempts: 1,
     error: { name: 'TimeoutError' },
   });
+  await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
+  expect(eventsOf(worker, 'worker.unresponsive')).toEqual([]);
+});
+
+test('a worker whose handler lets go of its thread while the watchdog still connects lives on', async () => {
+  const way = await openWay(queue.url);
+  onTestFinished(() => way.close());
+  const file = join(await temporaryDirectory(), 'enough');
+  const worker = queue.work(['--grace', '1500ms', '--lease', '30s'], { url: way.url });
+  await worker.waitForLog(event('worker.started'));
+  const connects = way.holdConnectionOf('watchdog');
+  const id = await queue.enqueue('block', { file }, { timeout_ms: 200, max_attempts: 1 });
+  const { closed } = await connects;
+  writeFileSync(file, '');
+  await worker.waitForLog(event('task.died', id));
+  way.heal();
+  await closed;
   await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
   expect(eventsOf(worker, 'worker.unresponsive')).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeOf } from '../../domain/outcome.ts';
 import type { Lease } from '../../domain/task.ts';
-import { openDatabase } from '../../lib/database.ts';
+import { type Database, openDatabase } from '../../lib/database.ts';
 import type { SynchronousCommit } from '../../lib/synchronous-commit.ts';
 import { giveBack } from '../../queue/protocol/give-back.ts';
 import { settle } from '../../queue/protocol/settle.ts';
@@ -23,20 +23,14 @@ type End = Verdict & { readonly kind: 'end' };
 
 /**
  * Write the outcome of the task to blame under its lease, give back the other tasks, and kill this process, since
- * nothing in it can answer.
+ * nothing in it can answer. Connecting may take long: if the main thread is no longer blocked by then, nothing is
+ * written, and the process lives on.
  */
-export async function endProcess(blocked: BlockedProcess, verdict: End): Promise<void> {
-  // Tasks that could not be written are left until their leases run out.
-  await record(blocked, verdict).catch(() => {});
-  try {
-    writeSync(blocked.logDescriptor, lastLine(blocked, verdict.blamed?.row));
-  } catch {
-    // Nothing reads the log, or not fast enough.
-  }
-  process.kill(process.pid, 'SIGKILL');
-}
-
-async function record(blocked: BlockedProcess, { blamed, givenBack }: End): Promise<void> {
+export async function endProcess(
+  blocked: BlockedProcess,
+  verdict: End,
+  isStillBlocked: () => boolean,
+): Promise<void> {
   const db = openDatabase({
     databaseUrl: blocked.databaseUrl,
     synchronousCommit: blocked.synchronousCommit,
@@ -45,15 +39,29 @@ async function record(blocked: BlockedProcess, { blamed, givenBack }: End): Prom
     applicationName: `taskq worker ${blocked.workerId} watchdog`,
     deadlineMs: 5000,
   });
+  const isConnected = await db.query({ text: 'select' }).then(
+    () => true,
+    () => false,
+  );
+  if (!isStillBlocked()) return db.close(0);
+  // Tasks that could not be written are left until their leases run out.
+  if (isConnected) await record(db, blocked.workerId, verdict).catch(() => {});
+  try {
+    writeSync(blocked.logDescriptor, lastLine(blocked, verdict.blamed?.row));
+  } catch {
+    // Nothing reads the log, or not fast enough.
+  }
+  process.kill(process.pid, 'SIGKILL');
+}
+
+async function record(db: Database, workerId: number, { blamed, givenBack }: End): Promise<void> {
   if (blamed !== undefined) {
     const { id, leaseNo, startedAt } = blamed.row;
     const ranMs = processClock() - startedAt;
-    await whileBusy(() =>
-      settle(db, blocked.workerId, [{ id, leaseNo, ranMs, outcome: outcomeOf(blamed.ended) }]),
-    );
+    await whileBusy(() => settle(db, workerId, [{ id, leaseNo, ranMs, outcome: outcomeOf(blamed.ended) }]));
   }
   const given = givenBack.map(({ id, leaseNo, startedAt }) => ({ id, leaseNo, started: startedAt > 0 }));
-  await whileBusy(() => giveBack(db, blocked.workerId, given));
+  await whileBusy(() => giveBack(db, workerId, given));
 }
 
 /** Retry for at most two seconds: a heartbeat of ours, still in flight, may have locked some of the rows. */

@@ -66,13 +66,15 @@ export class Watchdog {
       this.#decided = { beat: lastBeat, at: now, until: now + verdict.ms };
       return false;
     }
-    if (this.#table.lastBeat !== lastBeat) return false;
+    const isStillBlocked = () => this.#table.lastBeat === lastBeat;
+    if (!isStillBlocked()) return false;
     if (this.#setup.process === 'shared') {
       this.#lastBeatOfShared = lastBeat;
       return true;
     }
     this.#isBusy = true;
-    await endProcess(this.#setup, verdict);
+    await endProcess(this.#setup, verdict, isStillBlocked);
+    this.#isBusy = false;
     return false;
   }
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -19,7 +20,9 @@ export interface Way {
   blackhole(): void;
   /** Breaks every connection, existing or new. */
   cut(): void;
-  /** New connections work again. Hanging ones stay dead, without an error. */
+  /** Holds the next connection whose name contains this, until `heal`. Resolves when it is there. */
+  holdConnectionOf(name: string): Promise<{ readonly closed: Promise<unknown> }>;
+  /** New connections work again, and a held one goes on. Hanging ones stay dead, without an error. */
   heal(): void;
   /** How many connections were requested so far, including those that failed. */
   asked(): number;
@@ -38,6 +41,8 @@ export async function openWay(databaseUrl: string): Promise<Way> {
   let swallowing = false;
   let cutting = false;
   let asked = 0;
+  let hold: { name: string; arrived: (connection: { closed: Promise<unknown> }) => void } | undefined;
+  let goOn = () => {};
   let trap: { loses: Loses; sprung: () => void } | undefined;
 
   const server = createServer((client) => {
@@ -59,6 +64,12 @@ export async function openWay(databaseUrl: string): Promise<Way> {
     client.on('data', (data) => {
       swallowed ||= swallowing;
       if (swallowed) return;
+      if (hold !== undefined && data.includes(hold.name)) {
+        hold.arrived({ closed: once(client, 'close') });
+        hold = undefined;
+        goOn = () => upstream.write(data);
+        return;
+      }
       if (trap?.loses(data.toString('latin1'))) {
         armed = trap;
         trap = undefined;
@@ -96,7 +107,12 @@ export async function openWay(databaseUrl: string): Promise<Way> {
       cutting = true;
       reset();
     },
+    holdConnectionOf: (name) =>
+      new Promise((resolve) => {
+        hold = { name, arrived: resolve };
+      }),
     heal() {
+      goOn();
       swallowing = false;
       cutting = false;
     },
