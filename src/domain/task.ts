@@ -55,6 +55,8 @@ export interface ClaimedTask extends Lease {
   readonly attempts: number;
   /** Leases lost since a handler last reported an outcome; above 0 the task is suspect and runs in a child process. */
   readonly losses: number;
+  /** It is suspect, and one more loss makes it a dead letter. */
+  readonly hasLastChance: boolean;
   /** Microseconds since the epoch: a Date has only milliseconds. */
   readonly availableAtUs: number;
   /** The task's own; null if its type's, queue's or the database's applies. */

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backingOffMs } from '../lib/backing-off.ts';
-import type { Queryable } from '../lib/database.ts';
+import { isPassing, type Queryable } from '../lib/database.ts';
 import { addMissingSchedules } from '../queue/operate/schedules.ts';
 import type { WorkerState } from './worker-state.ts';
+
+/** Somebody must change something before a refused schedule can be added. */
+const REFUSED_MS = 60_000;
 
 /**
  * Add the schedules of the configuration that do not exist; one that an operator removed comes back with its worker. One
@@ -14,6 +17,7 @@ export async function addSchedules(db: Queryable, state: WorkerState): Promise<v
   const { stop } = state.shutdown;
   for (let failures = 1; missing.length > 0 && !stop.aborted; failures++) {
     const left: (typeof missing)[number][] = [];
+    let mayPass = false;
     for (const one of missing) {
       try {
         for (const schedule of await addMissingSchedules(db, [one]))
@@ -21,10 +25,11 @@ export async function addSchedules(db: Queryable, state: WorkerState): Promise<v
       } catch (error) {
         state.onStatementFailed(error);
         left.push(one);
+        mayPass ||= isPassing(error);
       }
     }
     missing = left;
-    if (left.length > 0)
-      await sleep(backingOffMs(failures, Math.random()), undefined, { signal: stop }).catch(() => {});
+    const waitMs = mayPass ? backingOffMs(failures, Math.random()) : REFUSED_MS;
+    if (left.length > 0) await sleep(waitMs, undefined, { signal: stop }).catch(() => {});
   }
 }

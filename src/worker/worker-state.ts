@@ -117,8 +117,8 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     this.reporter = new Reporter(this, this.ledger, {
       promised: this.promised,
       onSettled: (held, answer) => this.#onSettled(held, answer),
-      onGivenBack: (held) => {
-        this.ends.givenBack(held);
+      onGivenBack: (held, answer) => {
+        this.ends.givenBack(held, answer);
         // The task keeps its place in the queue, which our cursor has passed.
         this.wake(held.task.queue, held.task.availableAtUs);
       },

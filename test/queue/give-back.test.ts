@@ -49,8 +49,14 @@ test('the library answers each task', async () => {
   }));
   const answers = await giveBack(queue.admin, worker.id, given);
   expect(answers.toSorted((x, y) => Number(x.id) - Number(y.id))).toEqual([
-    { id: a, leaseNo: tasks.find(({ id }) => id === a)!.lease_no, answer: 'recorded', refusal: null },
-    { id: b, leaseNo: 99, answer: 'lost', refusal: null },
+    {
+      id: a,
+      leaseNo: tasks.find(({ id }) => id === a)!.lease_no,
+      answer: 'recorded',
+      status: null,
+      refusal: null,
+    },
+    { id: b, leaseNo: 99, answer: 'lost', status: null, refusal: null },
   ]);
 });
 
@@ -68,7 +74,9 @@ test('a started one is a dead letter at the tenth time in a row, which says so',
   const worker = await registerWorker(queue.admin);
   for (let round = 1; round < 10; round++) await worker.giveBack([await claimOne(worker)]);
   expect(await liveRow(queue.admin, id)).toMatchObject({ releases: 9, status: 'pending' });
-  expect(await worker.giveBack([await claimOne(worker)])).toMatchObject([{ answer: 'recorded' }]);
+  expect(await worker.giveBack([await claimOne(worker)])).toMatchObject([
+    { answer: 'recorded', extra: { status: 'dead' } },
+  ]);
   expect(await liveRow(queue.admin, id)).toBeUndefined();
   expect(await deadRow(queue.admin, id)).toMatchObject({
     reason: 'given_back_too_often',
@@ -92,7 +100,9 @@ test('one with a request to cancel is cancelled instead', async () => {
   const worker = await registerWorker(queue.admin);
   const task = await claimOne(worker);
   await queue.admin.rows("select taskq.cancel($1, 'enough')", [id]);
-  expect(await worker.giveBack([task])).toMatchObject([{ answer: 'recorded' }]);
+  expect(await worker.giveBack([task])).toMatchObject([
+    { answer: 'recorded', extra: { status: 'cancelled' } },
+  ]);
   expect(await finishedRow(queue.admin, id)).toMatchObject({ status: 'cancelled', cancel_reason: 'enough' });
 });
 

@@ -435,6 +435,24 @@ describe('what becomes of a task', () => {
     });
   });
 
+  test.each([
+    [null, [null, {}, { last_chance: true }]],
+    [1, [null, { last_chance: true }]],
+    [2, [null, { last_chance: true }]],
+    [4, [null, {}, {}, { last_chance: true }]],
+  ])('with a limit of %s losses, a claim says which loss would be its last', async (most, extras) => {
+    await queue.admin.rows("select taskq.set_queue('default', $1)", { max_losses: most });
+    await enqueue(queue.admin);
+    for (const [losses, extra] of extras.entries()) {
+      await queue.admin.rows('update taskq.tasks set losses = $1', losses);
+      const worker = await registerWorker(queue.admin);
+      const task = await claimOne(worker);
+      expect(task.losses).toBe(losses);
+      expect(task.extra).toEqual(extra);
+      await worker.giveBack([task], false);
+    }
+  });
+
   test('one that was lost twice and then waits in a worker that is lost is not dead: it had not started', async () => {
     const id = await enqueue(queue.admin);
     await lose('while it runs');

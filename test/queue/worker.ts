@@ -14,6 +14,7 @@ export interface Claimed {
   readonly timeout_ms: string | null;
   readonly payload: unknown;
   readonly running: boolean;
+  readonly extra: object | null;
 }
 
 /** Orders tasks as claims take them. */

@@ -30,6 +30,18 @@ export interface RunningTaskq {
 }
 
 const running = new Set<SpawnedTaskq>();
+/** Since the last `killStartedTaskqs`. */
+const started: SpawnedTaskq[] = [];
+
+/** What each daemon printed last, for the message of a test that waits in vain. */
+export function lastWords(): string {
+  return started
+    .map(({ child, stdout, stderr }) => {
+      const state = child.exitCode ?? child.signalCode ?? 'running';
+      return `taskq ${child.pid} (${state}):\n${[stdout(), stderr()].map((text) => text.slice(-2000)).join('')}`;
+    })
+    .join('\n');
+}
 
 /** Starts the built binary and leaves it running. The test file must call `afterEach(killStartedTaskqs)`. */
 export function startTaskq(args: readonly string[], options: TaskqOptions = {}): RunningTaskq {
@@ -37,6 +49,7 @@ export function startTaskq(args: readonly string[], options: TaskqOptions = {}):
   const { child } = taskq;
   child.stdin.end();
   running.add(taskq);
+  started.push(taskq);
   void taskq.closed.then(() => running.delete(taskq));
   const exit = endOf(taskq);
   const parsed = [parserOf(taskq.stdout), parserOf(taskq.stderr)];
@@ -62,6 +75,7 @@ async function endOf(taskq: SpawnedTaskq): Promise<TaskqEnd> {
 
 /** Kills every daemon that still runs, with its children, and waits for them to end. */
 export async function killStartedTaskqs(): Promise<void> {
+  started.length = 0;
   await Promise.all(
     [...running].map(async (taskq) => {
       taskq.killGroup();

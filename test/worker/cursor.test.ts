@@ -16,6 +16,7 @@ function task(id: number, availableAtUs: number, priority = 2): ClaimedTask {
     priority,
     attempts: 0,
     losses: 0,
+    hasLastChance: false,
     availableAtUs,
     timeoutMs: null,
     groupKey: null,

@@ -52,6 +52,31 @@ describe('SIGTERM', () => {
     expect(await queue.task(id)).toMatchObject({ status: 'completed' });
   });
 
+  test('logs what ended by being given back as what it has become', async () => {
+    const [tenth, cancelled, lost, plain] = await queue.enqueueSome(4, 'wait', {
+      until: 'never',
+      deaf: true,
+    });
+    const worker = queue.work(['--grace', '500ms'], { env: { TASKQ_LEASE: '30s', TASKQ_HEARTBEAT: '10s' } });
+    for (const id of [tenth!, cancelled!, lost!, plain!]) await queue.saw(id, 'start');
+    await queue.rows('update taskq.tasks set releases = 9 where id = $1', tenth);
+    // As an operator's session writes it where no worker hears of it.
+    await queue.rows(
+      'update taskq.tasks set cancel_requested_at = clock_timestamp() where id = $1',
+      cancelled,
+    );
+    await queue.rows('update taskq.tasks set lease_no = lease_no + 1 where id = $1', lost);
+    worker.kill();
+    await worker.exit;
+    expect(eventsOf(worker, 'task.died')).toMatchObject([{ task_id: tenth, reason: 'given_back_too_often' }]);
+    expect(eventsOf(worker, 'task.cancelled')).toMatchObject([{ task_id: cancelled }]);
+    expect(eventsOf(worker, 'lease.lost')).toMatchObject([{ task_id: lost }]);
+    expect(eventsOf(worker, 'task.given_back')).toMatchObject([{ task_id: plain }]);
+    expect(eventsOf(worker, 'worker.stopped')).toMatchObject([
+      { died: 1, cancelled: 1, lost: 1, given_back: 1 },
+    ]);
+  });
+
   test('gives back unburned what is not done when the grace is over, and it runs elsewhere', async () => {
     const ids = await queue.enqueueSome(4, 'wait', { until: ['never', 'go'] });
     const worker = await running(ids, ['--grace', '500ms']);

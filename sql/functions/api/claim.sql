@@ -9,7 +9,8 @@
 --
 -- Limits the payloads of one claim to 16 MB of text: if they are large, it takes the first tasks, at least one.
 --
--- extra is null, except {"traceparent", "source", "workflow": {"id", "step"}} for the few tasks that have one of them.
+-- extra is null, except {"traceparent", "source", "workflow": {"id", "step"}} for the few tasks that have one of them,
+-- and {"last_chance": true} for a suspect that one more loss makes a dead letter.
 --
 -- _cursor holds 22 numbers per queue, in the order of _queues: for each priority the available_at (epoch microseconds)
 -- and id of the last task claimed there, and then the due_at and id of the last ask attended to. Null claims from the
@@ -384,8 +385,10 @@ begin
     where t.ctid = any (chosen[1 : _start])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, t.losses = 0,
-      case when coalesce(t.traceparent, t.source) is not null or t.workflow_id is not null
-        then taskq.claim_extra(t.traceparent, t.source, t.workflow_id, t.step) end;
+      case when coalesce(t.traceparent, t.source) is not null or t.workflow_id is not null or t.losses > 0
+        then taskq.claim_extra(
+          t.traceparent, t.source, t.workflow_id, t.step, t.losses > 0 and taskq.has_last_chance(t.queue, t.losses)
+        ) end;
   end if;
   if cardinality(chosen) > _start then
     return query
@@ -397,8 +400,10 @@ begin
     where t.ctid = any (chosen[_start + 1 :])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, false,
-      case when coalesce(t.traceparent, t.source) is not null or t.workflow_id is not null
-        then taskq.claim_extra(t.traceparent, t.source, t.workflow_id, t.step) end;
+      case when coalesce(t.traceparent, t.source) is not null or t.workflow_id is not null or t.losses > 0
+        then taskq.claim_extra(
+          t.traceparent, t.source, t.workflow_id, t.step, t.losses > 0 and taskq.has_last_chance(t.queue, t.losses)
+        ) end;
   end if;
   if released is not null then
     perform taskq.wake_released(released);

@@ -74,7 +74,9 @@ begin
       (select q.timeout_ms from taskq.queues q where q.name = t.queue),
       (select d.timeout_ms from taskq.defaults d)
     ), t.group_key, t.payload, true,
-    case when coalesce(t.traceparent, t.source) is not null or t.workflow_id is not null
-      then taskq.claim_extra(t.traceparent, t.source, t.workflow_id, t.step) end;
+    case when coalesce(t.traceparent, t.source) is not null or t.workflow_id is not null or t.losses > 0
+      then taskq.claim_extra(
+        t.traceparent, t.source, t.workflow_id, t.step, t.losses > 0 and taskq.has_last_chance(t.queue, t.losses)
+      ) end;
 end
 $$;

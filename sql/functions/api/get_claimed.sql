@@ -17,8 +17,10 @@ begin
   return query
   select t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at), t.attempts, t.losses,
     t.timeout_ms, t.group_key, t.payload, t.status = 'running',
-    case when coalesce(t.traceparent, t.source) is not null or t.workflow_id is not null
-      then taskq.claim_extra(t.traceparent, t.source, t.workflow_id, t.step) end
+    case when coalesce(t.traceparent, t.source) is not null or t.workflow_id is not null or t.losses > 0
+      then taskq.claim_extra(
+        t.traceparent, t.source, t.workflow_id, t.step, t.losses > 0 and taskq.has_last_chance(t.queue, t.losses)
+      ) end
   from unnest(_ids, _lease_nos) as asked (id, lease_no)
   cross join lateral (
     select l.* from taskq.tasks l

@@ -1,10 +1,10 @@
 -- Gives tasks that this worker holds back without using up an attempt: they wait again at their old place, under a new
 -- lease_no, so that a worker that still runs one can no longer write. Only a task that had started (_started) counts a
 -- give-back; the tenth without an outcome in between makes it a dead letter. A task with a cancel request is cancelled
--- instead. Returns for each id `recorded`, `lost`, or `busy` (locked by another transaction: ask again). Never waits
--- for a lock. If the batch fails (a trigger of the application on the history may refuse a row), each task is given
--- back separately; one that fails then is `busy` too, with its error in extra, {error, code}. The error of a single one
--- is raised.
+-- instead. Returns for each id `recorded`, with {"status": "dead" or "cancelled"} in extra if it has ended, `lost`, or
+-- `busy` (locked by another transaction: ask again). Never waits for a lock. If the batch fails (a trigger of the
+-- application on the history may refuse a row), each task is given back separately; one that fails then is `busy` too,
+-- with its error in extra, {error, code}. The error of a single one is raised.
 -- Arguments: _ids, _lease_nos and _started, in the same order; options is empty.
 -- Granted to: worker.
 create or replace function taskq.give_back(
@@ -77,10 +77,7 @@ begin
     return query
     select asked.id, asked.lease_no,
       case
-        when exists (
-          select from unnest(held, held_nos) as own (id, lease_no)
-          where own.id = asked.id and own.lease_no = asked.lease_no
-        ) then 'recorded'
+        when own.id is not null then 'recorded'
         when (
           select true from taskq.tasks t
           where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
@@ -88,8 +85,13 @@ begin
         ) then 'busy'
         else 'lost'
       end,
-      null::jsonb
-    from unnest(_ids, _lease_nos) as asked (id, lease_no);
+      case
+        when own.id = any (dead) then '{"status": "dead"}'::jsonb
+        when own.id = any (cancelled) then '{"status": "cancelled"}'
+      end
+    from unnest(_ids, _lease_nos) as asked (id, lease_no)
+    left join (select distinct h.id, h.lease_no from unnest(held, held_nos) as h (id, lease_no)) as own
+      on own.id = asked.id and own.lease_no = asked.lease_no;
   exception when others then
     if cardinality(_ids) = 1 or taskq.is_server_fault(sqlstate) then
       raise;

@@ -94,6 +94,7 @@ export interface ClaimRow {
     readonly traceparent?: string;
     readonly source?: string;
     readonly workflow?: { readonly id: string; readonly step?: string };
+    readonly last_chance?: true;
   } | null;
 }
 
@@ -222,6 +223,7 @@ export function taskOf(row: ClaimRow): ClaimedTask {
     priority: row.priority,
     attempts: row.attempts,
     losses: row.losses,
+    hasLastChance: row.extra?.last_chance === true,
     availableAtUs: Number(row.available_at_us),
     timeoutMs: row.timeout_ms === null ? null : Number(row.timeout_ms),
     groupKey: row.group_key,

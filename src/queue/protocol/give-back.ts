@@ -9,11 +9,16 @@ export interface GivenBack extends Lease {
 export interface GiveBackAnswer extends Lease {
   /** `lost`: the lease was no longer ours. `busy`: another transaction has the row locked, or `refusal`; ask again. */
   readonly answer: 'recorded' | 'lost' | 'busy';
+  /** What the give-back has ended it as: `dead` if it was the tenth; null: it waits again. */
+  readonly status: 'cancelled' | 'dead' | null;
   /** Why the database refused to give this task back, for example by a trigger of the application; null: it did not. */
   readonly refusal: string | null;
 }
 
-/** Give back tasks that this worker holds: they wait again at their old place, and no attempt is used. */
+/**
+ * Give back tasks that this worker holds: they wait again at their old place, and no attempt is used. Some end instead,
+ * cancelled or because they were given back too often.
+ */
 export async function giveBack(
   db: Queryable,
   workerId: number,
@@ -30,7 +35,8 @@ export async function giveBack(
   });
   return rows.map(({ id, lease_no: leaseNo, answer, extra }) => ({
     ...{ id, leaseNo, answer },
-    refusal: extra === null ? null : `${extra.error} (SQLSTATE ${extra.code})`,
+    status: extra?.status ?? null,
+    refusal: extra?.error === undefined ? null : `${extra.error} (SQLSTATE ${extra.code})`,
   }));
 }
 
@@ -38,5 +44,9 @@ interface Row {
   readonly id: string;
   readonly lease_no: number;
   readonly answer: GiveBackAnswer['answer'];
-  readonly extra: { readonly error: string; readonly code: string } | null;
+  readonly extra: {
+    readonly status?: 'cancelled' | 'dead';
+    readonly error?: string;
+    readonly code?: string;
+  } | null;
 }

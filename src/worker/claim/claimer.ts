@@ -96,7 +96,12 @@ export class Claimer {
     const { db, workerId, types } = worker;
     const look = cursor.next(performance.now(), queues, 'back');
     promised.paid();
-    await claim(db, { workerId, types, queues, ...NO_ROOM, leaseMs: worker.lease.ms, ...look });
+    try {
+      await claim(db, { workerId, types, queues, ...NO_ROOM, leaseMs: worker.lease.ms, ...look });
+    } catch (error) {
+      promised.unpaid();
+      throw error;
+    }
   }
 
   /** No claim: what the one before found out is no reason to come again at once. */
@@ -137,7 +142,7 @@ export class Claimer {
       });
       this.#oneByOne = false;
     } catch (error) {
-      if (isOwed) promised.owe();
+      if (isOwed) promised.unpaid();
       this.#without();
       const now = performance.now();
       cursor.failed(look, now - began, now);

@@ -35,6 +35,11 @@ export class PromisedClaim {
     this.#isOwed = false;
   }
 
+  /** The claim that was to pay has failed: the next one pays. */
+  unpaid(): void {
+    this.#isOwed = true;
+  }
+
   /** The loop has ended: from now on, whatever is owed is paid by `pay`, which never throws. */
   async end(pay: () => Promise<void>): Promise<void> {
     this.#isReady = false;

@@ -6,7 +6,7 @@ import { HeldEntry } from './held-entry.ts';
 import type { HeldTask, StartedTask } from './held-task.ts';
 import type { HeldLease, LeaseTable } from './lease-table.ts';
 import { Reports } from './reports.ts';
-import { isLastChance, SuspectCounter, type SuspectCounts } from './suspects.ts';
+import { SuspectCounter, type SuspectCounts } from './suspects.ts';
 
 /** A claim in flight, which may bring up to `size` tasks. */
 export interface Reservation {
@@ -278,7 +278,7 @@ export class Ledger {
    */
   nextLastChance(): HeldTask | undefined {
     if (this.#suspects.lastChances === 0 || this.#suspects.runningLastChances > 0) return undefined;
-    return this.#waiting.find(({ task }) => isLastChance(task));
+    return this.#waiting.find(({ task }) => task.hasLastChance);
   }
 
   /** Claim and start nothing more: give back waiting tasks, and those that claims in flight bring. */

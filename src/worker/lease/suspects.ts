@@ -4,19 +4,15 @@ import type { ClaimedTask } from '../../domain/task.ts';
  * A task whose worker was lost is a suspect: it may have taken the worker down. It runs in a process of its own, whose
  * death is then an ordinary failure.
  *
- * A task lost twice is on its last chance: by default a third loss ends it, as `worker_lost`, so nothing else may be to
- * blame for that loss. It runs as the only suspect of its worker, and nothing runs in the worker's own process beside
- * it. The `max_losses` of its queue changes which loss ends it, not this.
+ * If one more loss ends it, as `worker_lost` (by default the third; the `max_losses` of its queue says which), nothing
+ * else may be to blame for that loss: it runs as the only suspect of its worker, and nothing runs in the worker's own
+ * process beside it.
  *
  * `lost_ahead` (three losses before a start: claimed alone) is another count; see taskq.rescue.
  */
 
 export function isSuspect({ losses }: Pick<ClaimedTask, 'losses'>): boolean {
   return losses > 0;
-}
-
-export function isLastChance({ losses }: Pick<ClaimedTask, 'losses'>): boolean {
-  return losses >= 2;
 }
 
 /** Counts of the tasks here, which decide whether a further one may start. */
@@ -40,12 +36,12 @@ export class SuspectCounter implements SuspectCounts {
 
   /** A task waits here. */
   claimed(task: ClaimedTask): void {
-    if (isLastChance(task)) this.lastChances += 1;
+    if (task.hasLastChance) this.lastChances += 1;
   }
 
   /** A task that waited or ran here does so no longer. */
   left(task: ClaimedTask): void {
-    if (isLastChance(task)) this.lastChances -= 1;
+    if (task.hasLastChance) this.lastChances -= 1;
   }
 
   started(task: ClaimedTask, isIsolated: boolean): void {
@@ -61,7 +57,7 @@ export class SuspectCounter implements SuspectCounts {
     if (!isSuspect(task)) return;
     this.runningSuspects += by;
     if (!isIsolated) this.runningSuspectsInline += by;
-    if (isLastChance(task)) this.runningLastChances += by;
+    if (task.hasLastChance) this.runningLastChances += by;
   }
 }
 
@@ -71,7 +67,7 @@ export class SuspectCounter implements SuspectCounts {
  * (its handler is a function of an application) runs in the worker's process, as the only suspect.
  */
 export function mayStart(task: ClaimedTask, canIsolate: boolean, counts: SuspectCounts): boolean {
-  if (isLastChance(task)) return counts.runningInline === 0 && counts.runningSuspects === 0;
+  if (task.hasLastChance) return counts.runningInline === 0 && counts.runningSuspects === 0;
   if (counts.lastChances > 0) return !isSuspect(task) && canIsolate;
   if (!isSuspect(task)) return true;
   return canIsolate ? counts.runningSuspectsInline === 0 : counts.runningSuspects === 0;

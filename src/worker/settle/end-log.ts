@@ -1,10 +1,11 @@
 import type { Completed, Outcome } from '../../domain/outcome.ts';
+import type { GiveBackAnswer } from '../../queue/protocol/give-back.ts';
 import type { SettleAnswer } from '../../queue/protocol/settle.ts';
 import type { EndedTask, HeldTask } from '../lease/held-task.ts';
 import type { EventLog } from '../log/events.ts';
 import { OnceAMinute } from '../log/once-a-minute.ts';
 import { EndCounts } from './end-counts.ts';
-import { logOutcome } from './log-outcome.ts';
+import { logGivenBack, logOutcome } from './log-outcome.ts';
 
 /** Logs and counts how tasks leave a worker: settled, given back, or with a lost lease. */
 export class EndLog {
@@ -36,11 +37,10 @@ export class EndLog {
     this.#events.event('outcome.ignored', { task_id: id, type, attempt: attempts + 1, reason, ...error });
   }
 
-  /** The task waits in the queue again. */
-  givenBack({ task, attempt }: HeldTask): void {
-    const { id, type } = task;
-    this.#events.event('task.given_back', { task_id: id, type, started: attempt !== undefined });
-    this.counts.count('given_back');
+  /** It waits in the queue again, unless it has ended by that or was no longer held. */
+  givenBack(held: HeldTask, answer: GiveBackAnswer): void {
+    if (answer.answer === 'lost') this.lost(held);
+    else this.counts.count(logGivenBack(this.#events, held, answer));
   }
 
   /** Another worker has its lease: nothing is recorded. */

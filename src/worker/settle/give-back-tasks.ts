@@ -7,8 +7,8 @@ import { isAnswered } from './classify-refusal.ts';
 import type { RetryWait } from './retry-wait.ts';
 
 export interface GiveBackHooks {
-  /** The task waits in the queue again. */
-  readonly onGivenBack: (held: HeldTask) => void;
+  /** The task waits in the queue again, has ended, or was no longer held. */
+  readonly onGivenBack: (held: HeldTask, answer: GiveBackAnswer) => void;
   /** A statement failed and will be sent again. */
   readonly onStatementFailed: (error: unknown) => void;
 }
@@ -35,13 +35,12 @@ export async function giveBackTasks(released: readonly HeldTask[], options: Give
   }
   const refused = answers.find(({ refusal }) => refusal !== null);
   if (refused !== undefined) hooks.onStatementFailed(new Error(refused.refusal!));
-  const busy = new Map<string, string | null>(
-    answers.flatMap((one) => (one.answer === 'busy' ? [[leaseKey(one), one.refusal] as const] : [])),
-  );
+  const answerOf = new Map(answers.map((answer) => [leaseKey(answer), answer]));
   for (const held of released) {
-    const refusal = busy.get(leaseKey(held));
-    if (refusal === null) retryWait.locked(held);
-    else if (refusal !== undefined) retryWait.later(held);
-    else if (ledger.givenBack(held)) hooks.onGivenBack(held);
+    const answer = answerOf.get(leaseKey(held))!;
+    if (answer.answer !== 'busy') {
+      if (ledger.givenBack(held)) hooks.onGivenBack(held, answer);
+    } else if (answer.refusal === null) retryWait.locked(held);
+    else retryWait.later(held);
   }
 }

@@ -1,5 +1,6 @@
+import type { GiveBackAnswer } from '../../queue/protocol/give-back.ts';
 import type { SettleAnswer } from '../../queue/protocol/settle.ts';
-import type { EndedTask } from '../lease/held-task.ts';
+import type { EndedTask, HeldTask } from '../lease/held-task.ts';
 import type { EventLog } from '../log/events.ts';
 import type { OnceAMinute } from '../log/once-a-minute.ts';
 import type { End } from './end-counts.ts';
@@ -51,5 +52,25 @@ export function logOutcome(
       if (consequence?.status === 'completed') events.event('task.failed_completed', { ...about, ...error });
       else events.event('task.failed', { ...about, ...retry, ...error });
       return 'failed';
+  }
+}
+
+/** Log what became of a task that was given back. Returns how to count it. */
+export function logGivenBack(
+  events: EventLog,
+  { task: { id, type, queue, attempts }, attempt }: HeldTask,
+  { status }: GiveBackAnswer,
+): End {
+  const about = { task_id: id, type, queue, attempt: attempts + 1, ran_ms: null };
+  switch (status) {
+    case 'dead':
+      events.event('task.died', { ...about, reason: 'given_back_too_often' });
+      return 'died';
+    case 'cancelled':
+      events.event('task.cancelled', { ...about, reason: null });
+      return 'cancelled';
+    case null:
+      events.event('task.given_back', { task_id: id, type, started: attempt !== undefined });
+      return 'given_back';
   }
 }

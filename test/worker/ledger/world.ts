@@ -17,9 +17,9 @@ const MOST_CLAIMS = 2;
  * be held, or another task, after a server that forgot the first.
  */
 const TASKS = [
-  { id: '1', leaseNo: 1, priority: 1, losses: 1 },
-  { id: '2', leaseNo: 1, priority: 0, losses: 2 },
-  { id: '1', leaseNo: 2, priority: 2, losses: 2 },
+  { id: '1', leaseNo: 1, priority: 1, losses: 1, hasLastChance: false },
+  { id: '2', leaseNo: 1, priority: 0, losses: 2, hasLastChance: true },
+  { id: '1', leaseNo: 2, priority: 2, losses: 2, hasLastChance: true },
 ] as const;
 
 /** Where a task is according to its history, without the ledger's counts. */
@@ -111,9 +111,9 @@ const RECORDED = outcomeOf({ kind: 'returned', value: 'by itself' }) as Complete
 const FAILURE = outcomeOf({ kind: 'threw', thrown: new Error('no') });
 
 function claimed(index: number): ClaimedTask {
-  const { id, leaseNo, priority, losses } = TASKS[index]!;
+  const { id, leaseNo, priority, losses, hasLastChance } = TASKS[index]!;
   return {
-    ...{ id, leaseNo, priority, losses },
+    ...{ id, leaseNo, priority, losses, hasLastChance },
     ...{ type: 'work', queue: 'default', payload: '{}', attempts: 0, availableAtUs: 0 },
     ...{ timeoutMs: null, groupKey: null, traceparent: null, tick: null, workflow: null, running: true },
   };

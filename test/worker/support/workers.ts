@@ -6,7 +6,13 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { runCommand } from '../../support/run-command.ts';
 import type { TaskqResult } from '../../support/run-taskq.ts';
 import { REPOSITORY } from '../../support/spawn-taskq.ts';
-import { killStartedTaskqs, type LogLine, type RunningTaskq, startTaskq } from '../../support/start-taskq.ts';
+import {
+  killStartedTaskqs,
+  type LogLine,
+  lastWords,
+  type RunningTaskq,
+  startTaskq,
+} from '../../support/start-taskq.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -291,7 +297,7 @@ export async function until(
 ): Promise<void> {
   const end = performance.now() + limitMs;
   while (!(await isSo())) {
-    if (performance.now() > end) throw new Error(await why());
+    if (performance.now() > end) throw new Error(`${await why()}\n${lastWords()}`);
     await sleep(20);
   }
 }
