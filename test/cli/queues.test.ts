@@ -29,7 +29,7 @@ describe('taskq queues', () => {
   test('pause and list say who paused it, why and until when, until it is resumed', async () => {
     await project.enqueue({ queue: 'mail' });
     const expected =
-      /paused until \d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} \(2h\) by \w+ \(\S+@\S+\), (?:now|\S+ ago): deploy of ann/;
+      /paused until \d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} \((?:2h|1h59m)\) by \w+ \(\S+@\S+\), (?:now|\S+ ago): deploy of ann/;
     const { code, stdout } = await project.run([
       'queues',
       'pause',

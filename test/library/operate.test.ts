@@ -302,7 +302,7 @@ describe('migrate', () => {
     const blocked: string[] = [];
     const queue = new TaskQueue({ databaseUrl: database.directUrl });
     await expect(
-      queue.migrate({ patience: '1s', onBlocked: (by) => blocked.push(by) }),
+      queue.migrate({ patience: '3s', onBlocked: (by) => blocked.push(by) }),
     ).rejects.toMatchObject({ code: 'schema_in_use' });
     expect(blocked[0]).toMatch(/\d/);
     await queue.close();

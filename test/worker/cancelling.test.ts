@@ -96,7 +96,12 @@ describe('taskq cancel, of a running task, says what became of it:', () => {
   });
 
   test('it is still running after --wait, and with what it would end; exit 4', async () => {
-    const { id } = await running('wait', { until: 'never', deaf: true }, ['--grace', '60s']);
+    const { id } = await running('wait', { until: 'never', deaf: true }, [
+      '--grace',
+      '60s',
+      '--lease',
+      '30s',
+    ]);
     const { code, stdout, stderr } = await queue.run('cancel', id, '--wait', '300ms');
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
     expect(stderr).toMatch(
@@ -108,6 +113,13 @@ describe('taskq cancel, of a running task, says what became of it:', () => {
     const { id, worker } = await running('wait', { until: 'never' });
     worker.kill('SIGKILL');
     await worker.exit;
+    // The server may still be at its last heartbeat.
+    const sessions =
+      "select count(*)::int from pg_stat_activity where datname = current_database() and application_name like 'taskq worker%'";
+    await until(
+      async () => (await queue.value<number>(sessions)) === 0,
+      async () => 'its sessions have not ended',
+    );
     await queue.rows("update taskq.workers set heartbeat_at = clock_timestamp() - interval '3 min'");
     const { code, stderr } = await queue.run('cancel', id, '--wait', '300ms');
     expect(code).toBe(4);
@@ -143,7 +155,8 @@ test('taskq cancel of some that run and some that wait answers each, all waits i
 });
 
 test('taskq cancel --wait 0s only asks', async () => {
-  const { id } = await running('wait', { until: 'never', deaf: true });
+  // A busy machine needs a while until it looks what became of the task.
+  const { id } = await running('wait', { until: 'never', deaf: true }, ['--grace', '1m', '--lease', '30s']);
   expect(await queue.run('cancel', id, '--wait', '0s')).toMatchObject({
     code: 0,
     stdout: `${id} running; its worker was asked to cancel it\n`,

@@ -376,7 +376,7 @@ describe('in a worker of their own', () => {
     ['1 MB for one of them', { count: 100, length: 1_100_000 }, { n: 1, problem: 'invalid_payload' }],
   ])('an attempt can enqueue %s', async (_, payload, refused) => {
     const id = await queue.enqueue('many', payload);
-    const worker = queue.work([], { handlers });
+    const worker = queue.work(['--lease', '30s'], { handlers });
     await queue.hasStatus(id, 'completed');
     worker.kill();
     expect(await queue.task(id)).toMatchObject({ result: refused });

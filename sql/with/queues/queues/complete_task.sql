@@ -6,8 +6,8 @@
 -- as well. taskq.complete, which names the lease, changes nothing then.
 --
 -- Errors: 42501, another role or a worker process holds it; 55000, it is not held and no session of the role had it
--- last, or it is a dead letter; 55P03, another transaction has kept it locked for half a second, for which the call
--- waits (a second, if no session holds the task now); P0002, there is no such task.
+-- last, or it is a dead letter; 55P03, others have kept it locked for five seconds, for which the call waits (a second,
+-- if no session holds the task now); P0002, there is no such task.
 -- Arguments: _task_id, as queues.dequeue_next_available_task returned it.
 -- Granted to: worker.
 create or replace function queues.complete_task(_task_id bigint)
@@ -19,7 +19,8 @@ declare
   held record;
   answer text;
 begin
-  -- Between the two statements the lease may end, or another session may take it.
+  -- Between the two statements the lease may end, or another session may take it. Each turn waits for half a second for
+  -- a session that has it locked: on a busy machine a claim that just came too late for it may have it for longer.
   for turn in 1 .. 10 loop
     select * into held from taskq.session_lease('complete_task', _task_id, true);
     if held.has_ended then
@@ -39,7 +40,6 @@ begin
       );
       return;
     end if;
-    exit when answer = 'busy';
   end loop;
   raise exception 'complete_task: task % is locked by another transaction', _task_id
     using errcode = 'lock_not_available';
