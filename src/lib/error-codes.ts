@@ -69,6 +69,10 @@ export const ERROR_CODES = described({
     meaning: 'the server reports a fault of its own, such as a full disk or no connection left',
     remedy: 'see the hint and the log of the server',
   },
+  database_unsuitable: {
+    meaning: 'the server is older than PostgreSQL 14, or the encoding of the database is not UTF8',
+    remedy: 'use another server, or a database made with `createdb --encoding UTF8 --template template0`',
+  },
   deadline_passed: {
     meaning: 'the database did not answer in time; the statement may have been done',
     remedy: 'try again; check the load of the server',
@@ -244,7 +248,10 @@ export const ERROR_CODES = described({
     meaning: '`migrate` was given a connection through a pooler',
     remedy: 'set `directUrl`',
   },
-  read_only: { meaning: 'the server takes no writes', remedy: 'connect to the primary server' },
+  read_only: {
+    meaning: 'the server takes no writes',
+    remedy: 'connect to the primary server, or look at `default_transaction_read_only`',
+  },
   refused: {
     meaning: 'a function of the schema refused what it was given',
     remedy: 'correct it as the message says',

@@ -20,6 +20,7 @@ const EXIT_CODES: Partial<Record<ErrorCode, ExitCode>> = {
   bad_priority: EXIT.usage,
   bad_retention: EXIT.usage,
   bad_setting: EXIT.usage,
+  database_unsuitable: EXIT.usage,
   duplicate_handler: EXIT.usage,
   embedded_path_too_long: EXIT.usage,
   env_file_unreadable: EXIT.usage,

@@ -37,7 +37,11 @@ interface Trouble {
 /** The first match applies. */
 const TROUBLES: readonly Trouble[] = [
   { state: '08', code: 'connection_failed', hint: 'try again' },
-  { state: '25006', code: 'read_only', hint: 'connect to the primary server' },
+  {
+    state: '25006',
+    code: 'read_only',
+    hint: 'connect to the primary server, or look at default_transaction_read_only',
+  },
   {
     state: '28',
     code: 'database_refused',

@@ -425,7 +425,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * connection of its own to `directUrl`, or else `databaseUrl`. Any number of processes may call it at once. Returns
    * the names of the steps it made; empty if the schema was up to date. Throws TaskqError: `schema_newer`,
    * `schema_differs`, `schema_in_use` after `patience`, `schema_occupied`, `schema_untrusted`, `may_not_migrate`,
-   * `pooled_connection`, or `no_database` for a queue that was given only a pool.
+   * `database_unsuitable`, `pooled_connection`, or `no_database` for a queue that was given only a pool.
    */
   async migrate(settings: MigrateSettings = {}): Promise<readonly string[]> {
     const patienceMs = toDurationMs(settings.patience ?? '1m', 'patience');

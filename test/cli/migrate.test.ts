@@ -83,3 +83,17 @@ test('while another session reads a table that it changes, it names that session
   expect(await waiting.exit).toMatchObject({ code: 0 });
   expect(waiting.stdout()).toMatch(/^applied functions release \d+\n$/);
 });
+
+test('a database of another encoding than UTF8 is refused, and gets no schema', async () => {
+  const client = await database.client();
+  const name = `${database.name}_latin`;
+  await client.query(`create database ${name} template template0 encoding 'LATIN1' locale 'C'`);
+  const url = database.directUrl.replace(database.name, name);
+  const refused = await runCommand(['migrate'], { env: { DATABASE_URL: url } });
+  await client.query(`drop database ${name}`);
+  expect(refused).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: `taskq: the database ${name} has the encoding LATIN1: taskq needs UTF8 — use another one, made with createdb --encoding UTF8 --template template0\n`,
+  });
+});

@@ -12,6 +12,7 @@ import { patiently } from './patiently.ts';
 import { refuseOthersObjects } from './released-objects.ts';
 import { becomeOwner, reclaimObjects, refuseNonOwner } from './schema-owner.ts';
 import { ADDITIONS, type Addition, readFunctions, readRelease, SQL } from './schema-release.ts';
+import { refuseUnsuitable } from './unsuitable.ts';
 import { refuseUntrusted } from './untrusted.ts';
 
 /** One step that brings the schema up to this binary. */
@@ -47,7 +48,7 @@ const PATIENCE_MS = 60_000;
  * differs from this package's, `schema_in_use` where others hold what it changes for too long, `may_not_migrate` where
  * the role lacks a right or may not act as the owner of the schema, `schema_occupied` where an object that is not
  * taskq's has the name of one that it makes, `schema_untrusted` where another role could run code of its own with the
- * rights of the owner, `pooled_connection` behind a pooler.
+ * rights of the owner, `database_unsuitable`, `pooled_connection` behind a pooler.
  */
 export async function migrate(
   options: MigrateOptions,
@@ -58,6 +59,7 @@ export async function migrate(
   const client = await connectClient({ connectionString: databaseUrl });
   try {
     await prepare(client);
+    await refuseUnsuitable(client);
     const patience = { client, databaseUrl, until, onBlocked };
     // Anyone who may connect can take this lock, so wait for it as for a table in use. It outlives the transaction.
     await patiently(patience, async () => {
