@@ -208,7 +208,7 @@ test('a connection reset during a statement is no uncaught error', async () => {
 
 test('whatever anybody sends on our channels, a worker and who waits go on, and the log says nothing', async () => {
   const tasks = new TaskQueue({ databaseUrl: queue.url });
-  const worker = queue.work(['--poll', '1h']);
+  const worker = queue.work(['--poll', '1h', '--lease', '30s']);
   await worker.waitForLog(event('worker.started'));
   const held = await queue.enqueue('wait', { until: 'go' });
   await queue.saw(held, 'start');
