@@ -40,7 +40,12 @@ export async function withDeadline<T>(
       timer = setTimeout(() => {
         if (performance.now() > due + STOOD_STILL_MS) return wait(READ_MS);
         destroy(client);
-        reject(new TaskqError('deadline_passed', `the database did not answer within ${deadlineMs} ms`));
+        reject(
+          new TaskqError(
+            'deadline_passed',
+            `the database did not answer within ${Math.round(deadlineMs)} ms`,
+          ),
+        );
       }, ms);
     };
     wait(deadlineMs);
