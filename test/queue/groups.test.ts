@@ -11,6 +11,28 @@ async function age(id: string): Promise<void> {
   expect(await queue.admin.value('select taskq.age_task($1)', id)).toBe(true);
 }
 
+test('a group has its turn although another session has its ask locked: claims do not come back to it', async () => {
+  const bob = await inGroup('bob');
+  const other = await queue.session();
+  await other.rows('begin');
+  await other.rows('select from taskq.asks for update');
+  expect(await claimed(await worker())).toEqual([bob]);
+  await other.rows('commit');
+  // The ask that stayed brings a turn without a task.
+  expect(await claimed(await worker())).toEqual([]);
+});
+
+test('housekeeping locks no ask that it leaves as it is', async () => {
+  await inGroup('ann');
+  await inGroup('bob');
+  const housekeeper = await queue.session();
+  await housekeeper.rows('begin');
+  await housekeeper.rows('select taskq.revisit_asks(1000, clock_timestamp())');
+  const free = await queue.admin.rows('select key from taskq.asks order by key for update skip locked');
+  expect(free).toEqual([{ key: 'ann' }, { key: 'bob' }]);
+  await housekeeper.rows('commit');
+});
+
 describe('a limit', () => {
   test('of 1 starts the tasks of a group one after the other, and those of other groups beside them', async () => {
     await setQueue({ group_limit: 1 });

@@ -31,8 +31,17 @@ begin
       select l.id from taskq.tasks l where l.id = a.task_id and l.gate = 'd' limit 1 for no key update skip locked
     ) as t
   );
-  -- The ask of a task that is locked by others stays.
-  with attended as (
+  -- The ask of a task that is locked by others stays. An ask that is locked itself stays, too, but its group has its
+  -- turn all the same: the cursors of claims pass the ask now, so only a sweep would find it.
+  with present as (
+    select a.queue, a.key, a.task_id
+    from unnest(_asks) as a
+    cross join lateral (
+      select from taskq.asks o where o.queue = a.queue and o.due_at = a.due_at and o.id = a.id limit 1
+    ) as l
+    where taskq.mutex_of(a.queue, a.key) = any (_mutexes)
+  ),
+  attended as (
     delete from taskq.asks d
     where d.ctid = any (array(
       select l.row_at
@@ -52,7 +61,11 @@ begin
     returning d.queue, d.key
   )
   select array_agg(g.queue), array_agg(g.key) into group_queues, group_keys
-  from (select distinct attended.queue, attended.key from attended order by 1, 2) as g;
+  from (
+    select attended.queue, attended.key from attended
+    union select p.queue, p.key from present p where p.task_id is null
+    order by 1, 2
+  ) as g;
   if group_queues is null then
     return;
   end if;

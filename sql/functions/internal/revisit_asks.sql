@@ -42,19 +42,24 @@ begin
     ) as due
     limit _most
   ),
+  -- Lock only these: claims pass what is locked.
+  elsewhere as materialized (
+    select p.queue, p.due_at, p.id, t.queue as to_queue, t.group_key as to_key
+    from page p
+    cross join lateral (
+      select t.queue, t.group_key from taskq.tasks t
+      where t.id = p.task_id and t.gate = 'd' and (t.queue, t.group_key) <> (p.queue, p.key)
+      limit 1
+    ) as t
+  ),
   moved as (
-    update taskq.asks o set due_at = _ts, queue = m.queue, key = m.group_key
+    update taskq.asks o set due_at = _ts, queue = m.to_queue, key = m.to_key
     from (
-      select l.row_at, t.queue, t.group_key
-      from page p
-      cross join lateral (
-        select t.queue, t.group_key from taskq.tasks t
-        where t.id = p.task_id and t.gate = 'd' and (t.queue, t.group_key) <> (p.queue, p.key)
-        limit 1
-      ) as t
+      select l.row_at, e.to_queue, e.to_key
+      from elsewhere e
       cross join lateral (
         select a.ctid as row_at from taskq.asks a
-        where a.queue = p.queue and a.due_at = p.due_at and a.id = p.id
+        where a.queue = e.queue and a.due_at = e.due_at and a.id = e.id
         limit 1
         for update skip locked
       ) as l
