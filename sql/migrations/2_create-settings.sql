@@ -543,6 +543,8 @@ begin
     last := case
       when part[1] = '*' then _most
       when part[3] is null then first
+      -- Sunday, which is 0 and 7, ends a week.
+      when part[3] = 'SUN' and _names[1] = 'SUN' then _most
       when part[3] ~ '^[0-9]+$' then part[3]::integer
       else _least - 1 + array_position(_names, part[3])
     end;
