@@ -4,6 +4,7 @@ import { DEAD_READS } from './routes/dead-groups.ts';
 import { DEFAULTS } from './routes/defaults.ts';
 import { enqueueTasks } from './routes/enqueue.ts';
 import { EVENT_READS } from './routes/events.ts';
+import { LIMIT_ROUTES } from './routes/limits.ts';
 import { META } from './routes/meta.ts';
 import { OPERATIONS } from './routes/operations.ts';
 import { PAGES } from './routes/pages.ts';
@@ -31,6 +32,7 @@ const ALL: readonly Route[] = [
   ...OPERATIONS,
   ...QUEUE_READS,
   ...QUEUE_VERBS,
+  ...LIMIT_ROUTES,
   ...TYPE_READS,
   ...TYPE_VERBS,
   ...WORKER_READS,

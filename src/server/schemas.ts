@@ -84,6 +84,10 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     ...{ rate: TEXT_OR_NULL, burst: WHOLE_OR_NULL, groupLimit: WHOLE_OR_NULL, mayEnqueue: TEXTS_OR_NULL },
     ...{ sources: MEMBERS, waiting: WHOLE, atLeast: FLAG },
   }),
+  Limits: record({
+    ...{ queue: TEXT, maxRunning: WHOLE_OR_NULL, rate: TEXT_OR_NULL, burst: WHOLE_OR_NULL },
+    ...{ groupLimit: WHOLE_OR_NULL, groupRate: TEXT_OR_NULL, groupBurst: WHOLE_OR_NULL },
+  }),
   Group: record({
     ...{
       name: TEXT,

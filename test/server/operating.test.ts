@@ -74,6 +74,32 @@ test('the audit has the reason that a request gives: in the body, or as a parame
   expect((await ask('GET', `${API}/queues/mail`)).body).toMatchObject({ maxRunning: 3, pauseReason: null });
 });
 
+test('limits are listed, shown and changed alone', async () => {
+  open();
+  const limits = `${API}/limits`;
+  const path = `${limits}/a%2Fb`;
+  expect((await ask('GET', path)).status).toBe(404);
+  await ask('PATCH', `${API}/queues/plain`, { body: { timeout: '5m' } });
+  const none = { rate: null, burst: null, groupLimit: null, groupRate: null, groupBurst: null };
+  expect((await ask('PATCH', path, { body: { maxRunning: 3 } })).body).toEqual({
+    ...{ queue: 'a/b', maxRunning: 3, ...none },
+  });
+  expect((await ask('PATCH', path, { body: { rate: '5/1s', groupLimit: 2 } })).body).toMatchObject({
+    ...{ maxRunning: 3, rate: '5/1s', groupLimit: 2 },
+  });
+  const before = (await ask('GET', path)).body;
+  expect((await ask('GET', limits)).body).toEqual({ limits: [before] });
+  expect((await ask('GET', limits, { token: await token({ queues: ['mail'] }) })).body).toEqual({
+    limits: [],
+  });
+  for (const body of [{ maxRunning: 0 }, { rate: 'fast' }, { timeout: '1m' }, { maxRunning: 1, burst: 0 }])
+    expect((await ask('PATCH', path, { body })).status).toBe(400);
+  expect((await ask('GET', path)).body).toEqual(before);
+  await ask('PATCH', path, { body: { maxRunning: null, rate: null, groupLimit: null } });
+  expect((await ask('GET', limits)).body).toEqual({ limits: [] });
+  expect((await ask('GET', path)).body).toEqual({ queue: 'a/b', maxRunning: null, ...none });
+});
+
 test('a group is limited, paused and resumed', async () => {
   open();
   const path = `${API}/queues/mail/groups/ann`;

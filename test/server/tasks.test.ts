@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { waitUntilBlocked } from '../queue/waiting.ts';
 import { useServer } from './use-server.ts';
 
 const { database, open, ask, token } = useServer();
@@ -339,4 +340,53 @@ test('a token for some queues sees and fills these alone', async () => {
   expect(await database.admin.value('select status from taskq.all_tasks where id = $1', other)).toBe(
     'pending',
   );
+});
+
+test.each([
+  ['cancel', 'tasks', 'select 1 where $1 > 0'],
+  ['retry', 'tasks', 'select 1 where $1 > 0'],
+  ['edit', 'tasks', 'select 1 where $1 > 0'],
+  ['revive', 'dead_tasks', "select taskq.add_dead($1, 'by hand')"],
+  ['discard', 'dead_tasks', "select taskq.add_dead($1, 'by hand')"],
+  ['purge', 'finished_tasks', 'select taskq.cancel(array[$1::bigint])'],
+])('%s spares a task that leaves the queues of the token meanwhile', async (verb, table, ending) => {
+  open();
+  const limited = await token({ role: 'operator', queues: ['mail-*'] });
+  const id = await enqueued({ queue: 'mail-1', delay: '1h' });
+  await database.admin.rows(ending, id);
+  const mover = await database.session();
+  await mover.rows('begin');
+  await mover.rows(`update taskq.${table} set queue = 'other' where id = $1`, id);
+  const before = await database.admin.value('select count(*)::int from taskq.audit');
+  const [method, path, body] = verb === 'edit' ? ['PATCH', '', { priority: 1 }] : ['POST', `/${verb}`, {}];
+  const answered = ask(method as string, `${API}/tasks/${id}${path}`, { token: limited, body });
+  await waitUntilBlocked(database.admin);
+  await mover.rows('commit');
+  expect((await answered).status).toBe(404);
+  expect(await database.admin.value(`select queue from taskq.${table} where id = $1`, id)).toBe('other');
+  expect(await database.admin.value('select count(*)::int from taskq.audit')).toBe(before);
+});
+
+test.each([
+  'cancel($1, null, $2)',
+  'retry($1, $2)',
+  `edit($1, '{"priority": 1}', $2)`,
+  'revive($1, $2)',
+  'rerun($1, $2)',
+  'discard($1, $2)',
+  'purge($1, $2)',
+])('taskq.%s takes only the tasks of some queues, and refuses what is no list', async (call) => {
+  const ids = [await enqueued({ queue: 'mail-1' }), await enqueued({ queue: 'mail_1' })];
+  if (/^(revive|discard)/.test(call))
+    for (const id of ids) await database.admin.rows("select taskq.add_dead($1, 'by hand')", id);
+  if (/^(rerun|purge)/.test(call)) await database.admin.rows('select taskq.cancel($1)', ids);
+  const acting = (queues: unknown) =>
+    database.admin.rows(`select id from taskq.${call} where extra is null or not extra ? 'status'`, ids, {
+      queues,
+    });
+  await expect(acting('mail-1')).rejects.toThrow('queues');
+  expect(await acting([])).toEqual([]);
+  expect(await acting([null])).toEqual([]);
+  expect(await acting(['mail_1'])).toEqual([{ id: ids[1] }]);
+  expect(await acting(['mail*'])).toContainEqual({ id: ids[0] });
 });

@@ -1,9 +1,9 @@
 -- Cancels tasks. A waiting task ends at once; for a held one the request is stored and its worker notified, which
 -- decides how it ends. Returns a row per id: `cancelled`; `requested`, with lease_expired in extra if its lease has run
 -- out, so that rescue ends it; or `not_live`, with its status in extra (null: no such task). options: notify_done, to
--- send taskq_done when a held task has ended and to keep its row so that the caller finds it then; by, a name recorded
--- in taskq.audit beside the role, and filter, what the caller chose the tasks by. Waits at most a second per lock for
--- other transactions.
+-- send taskq_done when a held task has ended and to keep its row so that the caller finds it then; queues (only tasks
+-- of these, as names in which `*` stands for any text); by, a name recorded in taskq.audit beside the role; filter,
+-- what the caller chose the tasks by. Waits at most a second per lock for other transactions.
 -- Granted to: operator.
 create or replace function taskq.cancel(_ids bigint[], _reason text default null, options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
@@ -15,17 +15,22 @@ set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare
+  patterns constant text[] := taskq.patterns_of(options);
   ts timestamptz;
   found_ids bigint[];
   held bigint[];
   waiting bigint[];
   expired bigint[];
 begin
-  options := taskq.checked_options('cancel', options, array['notify_done', 'by', 'filter']);
+  options := taskq.checked_options('cancel', options, '{notify_done,queues,by,filter}');
   found_ids := array(
     select locked.id
     from taskq.in_lock_order(_ids) as asked (id)
-    cross join lateral (select t.id from taskq.tasks t where t.id = asked.id for update) as locked
+    cross join lateral (
+      select t.id from taskq.tasks t
+      where t.id = asked.id and (patterns is null or t.queue like any (patterns))
+      for update
+    ) as locked
   );
   ts := clock_timestamp();
   select array_agg(t.id) filter (where t.lease_owner is not null),

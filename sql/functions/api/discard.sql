@@ -1,7 +1,8 @@
 -- Deletes dead letters and the errors of their attempts for good. options: by_hand (false: except those added by hand;
--- true: only those); by, a name recorded in taskq.audit beside the role; reason; filter, what the caller chose the
--- tasks by. Returns a row per id: `discarded`; `left_out` (because of by_hand); `not_dead`, with its status in extra
--- (null: no such task). held_key in extra is as in taskq.purge.
+-- true: only those); queues (only tasks of these, as names in which `*` stands for any text); by, a name recorded in
+-- taskq.audit beside the role; reason; filter, what the caller chose the tasks by. Returns a row per id: `discarded`;
+-- `left_out` (because of by_hand); `not_dead`, with its status in extra (null: no such task). held_key in extra is as
+-- in taskq.purge.
 -- Granted to: operator.
 create or replace function taskq.discard(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
@@ -13,14 +14,20 @@ set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare
+  patterns constant text[] := taskq.patterns_of(options);
   locked bigint[];
   ts timestamptz := clock_timestamp();
   discarded bigint[];
   held_keys jsonb;
 begin
-  options := taskq.checked_options('discard', options, array['by_hand', 'by', 'reason', 'filter']);
+  options := taskq.checked_options('discard', options, '{by_hand,queues,by,reason,filter}');
   -- Lock in the same order as revive, so that two operators wait for each other and never deadlock.
-  locked := array(select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.id for update);
+  locked := array(
+    select d.id from taskq.dead_tasks d
+    where d.id = any (_ids) and (patterns is null or d.queue like any (patterns))
+    order by d.id
+    for update
+  );
   with gone as (
     delete from taskq.dead_tasks d
     where d.id = any (locked) and d.by_hand = coalesce((options ->> 'by_hand')::boolean, d.by_hand)

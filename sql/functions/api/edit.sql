@@ -5,9 +5,10 @@
 -- Returns a row per id: `edited`; `not_waiting`, with its status in extra (null: no such task); `busy` (another
 -- transaction keeps it, or its key or step, locked); `key_held` (extra names the task that has its key in that queue or
 -- holds it for a period); `refused`, with the error in extra: by the database, because it would expire before that
--- time, or because the schedule that it comes from finds it by its queue. options: by, a name recorded in taskq.audit
--- beside the role; reason; filter, what the caller chose the tasks by. The audit has what was before, by task: pass
--- pages of about a hundred ids if you change payloads.
+-- time, or because the schedule that it comes from finds it by its queue. options: queues (only tasks that are in these
+-- before the change, as names in which `*` stands for any text); by, a name recorded in taskq.audit beside the role;
+-- reason; filter, what the caller chose the tasks by. The audit has what was before, by task: pass pages of about a
+-- hundred ids if you change payloads.
 --
 -- A move is no event of taskq.task_queue_metrics: a task counts as created where it was enqueued, and as ended where it
 -- ends. Waits at most a second per lock for other transactions. If the batch fails, each task is edited separately,
@@ -26,7 +27,7 @@ declare
   one bigint;
   violated text;
 begin
-  options := taskq.checked_options('edit', options, '{by,reason,filter}');
+  options := taskq.checked_options('edit', options, '{queues,by,reason,filter}');
   _changes := taskq.checked_options('edit', _changes, '{payload,priority,queue,delay_ms,at}');
   perform taskq.refuse_large_payload('edit', _changes -> 'payload');
   -- A payload may be null; any other null is absent.

@@ -1,7 +1,8 @@
 -- Deletes finished tasks and the errors of their attempts. Returns a row per id: `purged`; `not_finished`, with its
--- status in extra (null: no such task). options: by, a name recorded in taskq.audit beside the role; reason; filter,
--- what the caller chose the tasks by. A key that the task holds for a period or forever stays held: held_key in extra
--- is {queue, key, until (null: forever)}, and taskq.release_key frees it.
+-- status in extra (null: no such task). options: queues (only tasks of these, as names in which `*` stands for any
+-- text); by, a name recorded in taskq.audit beside the role; reason; filter, what the caller chose the tasks by. A key
+-- that the task holds for a period or forever stays held: held_key in extra is {queue, key, until (null: forever)}, and
+-- taskq.release_key frees it.
 -- Granted to: operator.
 create or replace function taskq.purge(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
@@ -13,13 +14,16 @@ set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare
+  patterns constant text[] := taskq.patterns_of(options);
   ts timestamptz := clock_timestamp();
   purged bigint[];
   held_keys jsonb;
 begin
-  options := taskq.checked_options('purge', options, array['by', 'reason', 'filter']);
+  options := taskq.checked_options('purge', options, '{queues,by,reason,filter}');
   with gone as (
-    delete from taskq.finished_tasks f where f.id = any (_ids) returning f.id, f.queue, f.unique_key
+    delete from taskq.finished_tasks f
+    where f.id = any (_ids) and (patterns is null or f.queue like any (patterns))
+    returning f.id, f.queue, f.unique_key
   )
   select coalesce(array_agg(gone.id), '{}'),
     taskq.keys_still_held(array_agg(gone.id), array_agg(gone.queue), array_agg(gone.unique_key), ts)

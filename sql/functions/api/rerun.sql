@@ -1,11 +1,11 @@
 -- Runs finished tasks again, each as a new task: a copy of the task as enqueued, with its options and with a source
--- that names the original (`rerun of 12`). options: payload, delay_ms; by, a name recorded in taskq.audit beside the
--- role; reason; filter, what the caller chose the tasks by. Returns a row per id: `enqueued`, with the new id in extra;
--- `key_held` (extra names the task that has its key now or holds it for a period, which may be the finished one
--- itself); `not_finished`, with its status in extra (null: no such task); `refused`, with the error in extra, as each
--- task of a workflow is, because its copy would not belong to it. Enqueues all in one bulk, so that reruns of the same
--- keys never deadlock: pass pages of about a hundred ids, as from taskq.find_ids, because a payload may have a megabyte
--- and a bulk 256.
+-- that names the original (`rerun of 12`). options: payload, delay_ms; queues (only tasks of these, as names in which
+-- `*` stands for any text); by, a name recorded in taskq.audit beside the role; reason; filter, what the caller chose
+-- the tasks by. Returns a row per id: `enqueued`, with the new id in extra; `key_held` (extra names the task that has
+-- its key now or holds it for a period, which may be the finished one itself); `not_finished`, with its status in extra
+-- (null: no such task); `refused`, with the error in extra, as each task of a workflow is, because its copy would not
+-- belong to it. Enqueues all in one bulk, so that reruns of the same keys never deadlock: pass pages of about a hundred
+-- ids, as from taskq.find_ids, because a payload may have a megabyte and a bulk 256.
 --
 -- If the batch fails (a row put in by hand may have a payload larger than 1 MB), each is run again separately; one that
 -- fails then is `refused`.
@@ -22,7 +22,7 @@ as $$
 declare
   one bigint;
 begin
-  options := taskq.checked_options('rerun', options, '{payload,delay_ms,by,reason,filter}');
+  options := taskq.checked_options('rerun', options, '{payload,delay_ms,queues,by,reason,filter}');
   perform taskq.refuse_large_payload('rerun', options -> 'payload');
   begin
     return query select r.* from taskq.rerun_batch(_ids, options) as r;

@@ -1,8 +1,9 @@
 -- Makes tasks that wait for their time or for a retry due now. Attempts, keys and lease_no stay as they are, and so
 -- does the time by which a task has to start. Returns a row per id: `retried`; `due` (it was due already, or waits only
 -- for a slot of its group: it keeps its place); `not_waiting` (it is held, has ended, or waits for the parents of its
--- step), with its status in extra (null: no such task). options: by, a name recorded in taskq.audit beside the role;
--- reason; filter, what the caller chose the tasks by. Waits at most a second per lock for other transactions.
+-- step), with its status in extra (null: no such task). options: queues (only tasks of these, as names in which `*`
+-- stands for any text); by, a name recorded in taskq.audit beside the role; reason; filter, what the caller chose the
+-- tasks by. Waits at most a second per lock for other transactions.
 -- Granted to: operator.
 create or replace function taskq.retry(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
@@ -14,13 +15,14 @@ set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare
+  patterns constant text[] := taskq.patterns_of(options);
   ts timestamptz;
   waiting bigint[];
   retried bigint[];
   queue_name text;
   queue_names text[];
 begin
-  options := taskq.checked_options('retry', options, array['by', 'reason', 'filter']);
+  options := taskq.checked_options('retry', options, '{queues,by,reason,filter}');
   -- Do not lock a held row: its heartbeat and its settle would have to be repeated.
   waiting := array(
     select locked.id
@@ -28,6 +30,7 @@ begin
     cross join lateral (
       select t.id from taskq.tasks t
       where t.id = asked.id and t.lease_owner is null and (t.status = 'pending' or t.gate in ('w', 'd'))
+        and (patterns is null or t.queue like any (patterns))
       for no key update
     ) as locked
   );

@@ -1,10 +1,11 @@
 -- Brings dead letters back: with the same id and history, all attempts to use again, and the lease_no as it was (the
 -- fence is never reset). options: payload, or patch (a JSON merge patch of the payload: members replace those of their
--- name, null removes one), delay_ms, max_attempts; by_hand (false: except those added by hand; true: only those); by, a
--- name recorded in taskq.audit beside the role; reason; filter, what the caller chose the tasks by. Returns a row per
--- id: `revived`; `key_held` (extra names the task that has its key now or holds it for a period); `left_out` (because
--- of by_hand); `not_dead`, with its status in extra (null: no such task); `refused`, with the error in extra: by the
--- database, or because its workflow was cancelled or has failed fast.
+-- name, null removes one), delay_ms, max_attempts; by_hand (false: except those added by hand; true: only those);
+-- queues (only tasks of these, as names in which `*` stands for any text); by, a name recorded in taskq.audit beside
+-- the role; reason; filter, what the caller chose the tasks by. Returns a row per id: `revived`; `key_held` (extra
+-- names the task that has its key now or holds it for a period); `left_out` (because of by_hand); `not_dead`, with its
+-- status in extra (null: no such task); `refused`, with the error in extra: by the database, or because its workflow
+-- was cancelled or has failed fast.
 --
 -- If the batch fails (a row put in by hand may have a payload larger than 1 MB), each is revived separately; one
 -- that fails then stays as it is.
@@ -22,7 +23,9 @@ declare
   one bigint;
   violated text;
 begin
-  options := taskq.checked_options('revive', options, '{payload,patch,delay_ms,max_attempts,by_hand,by,reason,filter}');
+  options := taskq.checked_options(
+    'revive', options, '{payload,patch,delay_ms,max_attempts,by_hand,queues,by,reason,filter}'
+  );
   perform taskq.refuse_large_payload('revive', options -> 'payload');
   if options ?& '{payload,patch}' then
     raise exception 'revive: a payload replaces what a patch would change; give one of them'

@@ -9,6 +9,7 @@ set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
+  patterns constant text[] := taskq.patterns_of(options);
   ts timestamptz;
   -- Until when they are to wait; null: their times stay.
   due timestamptz;
@@ -27,6 +28,7 @@ begin
       cross join lateral (
         select t.id from taskq.tasks t
         where t.id = asked.id and taskq.is_waiting(t.lease_owner, t.status, t.gate)
+          and (patterns is null or t.queue like any (patterns))
         for no key update
       ) as locked
     );
@@ -34,11 +36,13 @@ begin
     waiting := array(
       select t.id from taskq.tasks t
       where t.id = any (_ids) and taskq.is_waiting(t.lease_owner, t.status, t.gate)
+        and (patterns is null or t.queue like any (patterns))
       for no key update skip locked
     );
     busy := array(
       select t.id from taskq.tasks t
       where t.id = any (_ids) and t.id <> all (waiting) and taskq.is_waiting(t.lease_owner, t.status, t.gate)
+        and (patterns is null or t.queue like any (patterns))
     );
   end if;
   ts := clock_timestamp();

@@ -17,7 +17,7 @@ as $$
     when _option in ('priority', 'key_for', 'workflow') then array['string', 'number']
     when _option in ('tags', 'backoff', 'breaker', 'on_complete', 'on_dead', 'filter', 'patch') then array['object']
     when _option in ('notify_done', 'notify', 'by_hand', 'record_leases', 'record_events') then array['boolean']
-    when _option in ('may_enqueue', 'after', 'into_stopping') then array['array']
+    when _option in ('may_enqueue', 'after', 'into_stopping', 'queues') then array['array']
     when _option = 'allow_unknown' then array['boolean', 'array']
   end
 $$;

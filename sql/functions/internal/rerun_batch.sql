@@ -9,6 +9,7 @@ set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
+  patterns constant text[] := taskq.patterns_of(options);
   found_ids bigint[];
   copies jsonb;
   -- Of tasks that belong to one: its id, by theirs.
@@ -34,7 +35,7 @@ begin
   ) filter (where f.workflow_id is null), jsonb_object_agg(f.id, f.workflow_id) filter (where f.workflow_id is not null)
   into found_ids, copies, workflows
   from taskq.finished_tasks f
-  where f.id = any (_ids);
+  where f.id = any (_ids) and (patterns is null or f.queue like any (patterns));
 
   if found_ids is not null then
     select array_agg(found_ids[e.place]) filter (where e.created), array_agg(e.id) filter (where e.created),
@@ -44,7 +45,7 @@ begin
   end if;
   perform taskq.record_action(
     'rerun', clock_timestamp(), options, made,
-    _settings => case when made is not null then nullif(options - '{by,reason,filter}'::text[], '{}') end
+    _settings => case when made is not null then nullif(options - '{queues,by,reason,filter}'::text[], '{}') end
   );
 
   return query

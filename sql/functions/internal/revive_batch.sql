@@ -9,6 +9,7 @@ set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
+  patterns constant text[] := taskq.patterns_of(options);
   ts timestamptz;
   due timestamptz;
   locked bigint[];
@@ -18,7 +19,10 @@ declare
   hint record;
 begin
   locked := array(
-    select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.id for update
+    select d.id from taskq.dead_tasks d
+    where d.id = any (_ids) and (patterns is null or d.queue like any (patterns))
+    order by d.id
+    for update
   );
   -- A row inserted by hand may be live under the id of a dead letter: report that id as not dead.
   locked := array(
@@ -45,7 +49,7 @@ begin
   delete from taskq.dead_tasks d where d.id = any (back);
   perform taskq.record_action(
     'revive', ts, options, back,
-    _settings => case when back <> '{}' then nullif(options - '{by,reason,filter,by_hand}'::text[], '{}') end
+    _settings => case when back <> '{}' then nullif(options - '{queues,by,reason,filter,by_hand}'::text[], '{}') end
   );
   perform taskq.revive_steps(back, ts);
   perform taskq.ask_for(back, ts, false);

@@ -9,6 +9,8 @@ export interface Acting {
 }
 
 export interface ActingOnTasks extends Acting {
+  /** Act only on tasks of these queues, names in which `*` stands for any text; null: of any. */
+  readonly queues?: readonly string[] | null | undefined;
   /** Recorded as what the tasks were chosen by; undefined: by their ids. */
   readonly filter?: TaskFilter | undefined;
 }

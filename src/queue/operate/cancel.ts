@@ -21,12 +21,12 @@ export async function cancel(
   db: Queryable,
   ids: readonly string[],
   reason: string | null = null,
-  { notifyDone, by, filter }: CancelOptions = {},
+  { notifyDone, queues, by, filter }: CancelOptions = {},
 ): Promise<CancelAnswer[]> {
   const rows = await db.query<Omit<CancelAnswer, 'leaseExpired'> & { lease_expired: boolean | null }>({
     text: `select id, answer, extra ->> 'status' as status, (extra ->> 'lease_expired')::boolean as lease_expired
       from taskq.cancel($1, $2, $3)`,
-    values: [ids, reason, JSON.stringify({ notify_done: notifyDone, by, filter })],
+    values: [ids, reason, JSON.stringify({ notify_done: notifyDone, queues, by, filter })],
   });
   return rows.map(({ lease_expired, ...answer }) =>
     lease_expired === true ? { ...answer, leaseExpired: true } : answer,

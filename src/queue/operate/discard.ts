@@ -21,10 +21,10 @@ export interface DiscardOptions extends ActingOnTasks {
 export function discard(
   db: Queryable,
   ids: readonly string[],
-  { byHand, by, reason, filter }: DiscardOptions = {},
+  { byHand, queues, by, reason, filter }: DiscardOptions = {},
 ): Promise<DiscardAnswer[]> {
   return db.query<DiscardAnswer>({
     text: "select id, answer, extra ->> 'status' as status, extra -> 'held_key' as held_key from taskq.discard($1, $2)",
-    values: [ids, JSON.stringify({ by_hand: byHand, by, reason, filter })],
+    values: [ids, JSON.stringify({ by_hand: byHand, queues, by, reason, filter })],
   });
 }

@@ -25,7 +25,7 @@ export async function edit(
   db: Queryable,
   ids: readonly string[],
   { payload, ...changes }: StoredChanges,
-  { by, reason, filter }: ActingOnTasks = {},
+  { queues, by, reason, filter }: ActingOnTasks = {},
 ): Promise<EditAnswer[]> {
   const rows = await db.query<{
     id: string;
@@ -33,7 +33,7 @@ export async function edit(
     extra: { key?: string; holder?: string; status?: string; error?: string } | null;
   }>({
     text: `select id, answer, extra from taskq.edit($1, $2::jsonb || case when $3::jsonb is null then '{}' else jsonb_build_object('payload', $3::jsonb) end, $4)`,
-    values: [ids, JSON.stringify(changes), payload ?? null, JSON.stringify({ by, reason, filter })],
+    values: [ids, JSON.stringify(changes), payload ?? null, JSON.stringify({ queues, by, reason, filter })],
   });
   return rows.map(({ id, answer, extra }) => ({
     id,

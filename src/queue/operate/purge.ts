@@ -15,10 +15,10 @@ export interface PurgeAnswer {
 export function purge(
   db: Queryable,
   ids: readonly string[],
-  { by, reason, filter }: ActingOnTasks = {},
+  { queues, by, reason, filter }: ActingOnTasks = {},
 ): Promise<PurgeAnswer[]> {
   return db.query<PurgeAnswer>({
     text: "select id, answer, extra ->> 'status' as status, extra -> 'held_key' as held_key from taskq.purge($1, $2)",
-    values: [ids, JSON.stringify({ by, reason, filter })],
+    values: [ids, JSON.stringify({ queues, by, reason, filter })],
   });
 }

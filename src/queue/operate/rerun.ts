@@ -29,7 +29,7 @@ export interface RerunAnswer {
 export async function rerun(
   db: Queryable,
   ids: readonly string[],
-  { payload, delayMs, by, reason, filter }: RerunOptions = {},
+  { payload, delayMs, queues, by, reason, filter }: RerunOptions = {},
 ): Promise<RerunAnswer[]> {
   const rows = await db.query<{
     id: string;
@@ -37,7 +37,7 @@ export async function rerun(
     extra: { id?: string; key?: string; holder?: string; status?: string; error?: string } | null;
   }>({
     text: `select id, answer, extra from taskq.rerun($1, $2::jsonb || case when $3::jsonb is null then '{}' else jsonb_build_object('payload', $3::jsonb) end)`,
-    values: [ids, JSON.stringify({ delay_ms: delayMs, by, reason, filter }), payload ?? null],
+    values: [ids, JSON.stringify({ delay_ms: delayMs, queues, by, reason, filter }), payload ?? null],
   });
   return rows.map(({ id, answer, extra }) => ({
     id,

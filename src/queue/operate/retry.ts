@@ -13,10 +13,10 @@ export interface RetryAnswer {
 export function retry(
   db: Queryable,
   ids: readonly string[],
-  { by, reason, filter }: ActingOnTasks = {},
+  { queues, by, reason, filter }: ActingOnTasks = {},
 ): Promise<RetryAnswer[]> {
   return db.query<RetryAnswer>({
     text: "select id, answer, extra ->> 'status' as status from taskq.retry($1, $2)",
-    values: [ids, JSON.stringify({ by, reason, filter })],
+    values: [ids, JSON.stringify({ queues, by, reason, filter })],
   });
 }

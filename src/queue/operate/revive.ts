@@ -31,12 +31,12 @@ export async function revive(
   ids: readonly string[],
   options: ReviveOptions = {},
 ): Promise<ReviveAnswer[]> {
-  const { payload, delayMs, maxAttempts, byHand, by, reason, filter } = options;
+  const { payload, delayMs, maxAttempts, byHand, queues, by, reason, filter } = options;
   const changes = JSON.stringify({
     delay_ms: delayMs,
     max_attempts: maxAttempts,
     by_hand: byHand,
-    ...{ by, reason, filter },
+    ...{ queues, by, reason, filter },
   });
   const rows = await db.query<{
     id: string;

@@ -2,6 +2,7 @@ import { type StoredChanges, storedChanges } from '../../domain/edit-changes.ts'
 import { exactPayload } from '../../domain/payload.ts';
 import { checkedTaskId } from '../../domain/task-id.ts';
 import { reviveOptions } from '../../library/revive-options.ts';
+import type { ActingOnTasks } from '../../queue/operate/acting.ts';
 import { cancel } from '../../queue/operate/cancel.ts';
 import { discard } from '../../queue/operate/discard.ts';
 import { edit } from '../../queue/operate/edit.ts';
@@ -28,9 +29,8 @@ const cancelTask: Route = {
   body: input({}),
   answers: answers200('What became of it', record({ id: ID, answer: TEXT })),
   async handle(call) {
-    const { db, acting } = call;
-    const [answer] = await cancel(db, [await idOf(call)], acting.reason ?? null, acting);
-    return ok(settled(answer!, ['cancelled', 'requested']));
+    const [answer] = await cancel(call.db, [await idOf(call)], call.acting.reason ?? null, actingOf(call));
+    return ok(await settled(call, answer!, ['cancelled', 'requested']));
   },
 };
 
@@ -42,8 +42,8 @@ const retryTask: Route = {
   body: input({}),
   answers: answers200('What became of it', record({ id: ID, answer: TEXT })),
   async handle(call) {
-    const [answer] = await retry(call.db, [await idOf(call)], call.acting);
-    return ok(settled(answer!, ['retried', 'due']));
+    const [answer] = await retry(call.db, [await idOf(call)], actingOf(call));
+    return ok(await settled(call, answer!, ['retried', 'due']));
   },
 };
 
@@ -65,8 +65,8 @@ const editTask: Route = {
   answers: answers200('What became of it', record({ id: ID, answer: TEXT })),
   async handle(call) {
     const stored = changesOf(call.body, call.caller);
-    const [answer] = await edit(call.db, [await idOf(call)], stored, call.acting);
-    return ok(settled(answer!, ['edited']));
+    const [answer] = await edit(call.db, [await idOf(call)], stored, actingOf(call));
+    return ok(await settled(call, answer!, ['edited']));
   },
 };
 
@@ -88,8 +88,8 @@ const reviveTask: Route = {
   body: input({ payload: ANY, delay: DURATION, maxAttempts: { type: ['integer', 'string'] } }),
   answers: answers200('What became of it', record({ id: ID, answer: TEXT })),
   async handle(call) {
-    const [answer] = await revive(call.db, [await idOf(call)], { ...optionsOf(call), ...call.acting });
-    return ok(settled(answer!, ['revived']));
+    const [answer] = await revive(call.db, [await idOf(call)], { ...optionsOf(call), ...actingOf(call) });
+    return ok(await settled(call, answer!, ['revived']));
   },
 };
 
@@ -101,8 +101,8 @@ const rerunTask: Route = {
   body: input({ payload: ANY, delay: DURATION }),
   answers: { 201: { description: 'The new task', schema: record({ id: ID, answer: TEXT }) } },
   async handle(call) {
-    const [answer] = await rerun(call.db, [await idOf(call)], { ...optionsOf(call), ...call.acting });
-    return { status: 201, body: settled(answer!, ['enqueued']) };
+    const [answer] = await rerun(call.db, [await idOf(call)], { ...optionsOf(call), ...actingOf(call) });
+    return { status: 201, body: await settled(call, answer!, ['enqueued']) };
   },
 };
 
@@ -116,8 +116,8 @@ const discardTask: Route = {
   body: input({}),
   answers: answers200('It is gone; `heldKey` stays held', DELETED),
   async handle(call) {
-    const [answer] = await discard(call.db, [await idOf(call)], call.acting);
-    return ok(settled(answer!, ['discarded']));
+    const [answer] = await discard(call.db, [await idOf(call)], actingOf(call));
+    return ok(await settled(call, answer!, ['discarded']));
   },
 };
 
@@ -129,8 +129,8 @@ const purgeTask: Route = {
   body: input({}),
   answers: answers200('It is gone; `heldKey` stays held', DELETED),
   async handle(call) {
-    const [answer] = await purge(call.db, [await idOf(call)], call.acting);
-    return ok(settled(answer!, ['purged']));
+    const [answer] = await purge(call.db, [await idOf(call)], actingOf(call));
+    return ok(await settled(call, answer!, ['purged']));
   },
 };
 
@@ -138,6 +138,11 @@ const purgeTask: Route = {
 async function idOf(call: Call): Promise<string> {
   if (call.caller.queues == null) return checkedTaskId(call.path.id);
   return (await visibleTask(call)).id;
+}
+
+/** Who acts and why. The task may have gone to a queue that the caller may not see since `idOf` has looked. */
+function actingOf({ acting, caller }: Call): ActingOnTasks {
+  return { ...acting, queues: caller.queues };
 }
 
 function optionsOf({ body }: Call) {
@@ -161,9 +166,10 @@ interface VerbAnswer {
 }
 
 /** Returns the answer of a verb that did it. Throws Problem for any other. */
-function settled(given: VerbAnswer, done: readonly string[]): object {
+async function settled(call: Call, given: VerbAnswer, done: readonly string[]): Promise<object> {
   const { answer, status, key, holder, problem } = given;
   if (done.includes(answer)) return camel(given);
+  if (call.caller.queues != null) await visibleTask(call);
   if (answer === 'key_held') {
     const detail = `task ${holder} holds the key ${JSON.stringify(key)}`;
     throw new Problem('key_held', { detail, more: { key, holder } });
