@@ -43,6 +43,14 @@ class ClaimHost implements ClaimLoopHost {
     return heartbeat.receivesHints && !options.untilIdle;
   }
 
+  get answers(): number {
+    return this.#state.reporter.answers;
+  }
+
+  hasAnswersBeyond(answers: number, ms: number): Promise<boolean> {
+    return this.#state.reporter.hasAnswersBeyond(answers, ms, this.#state.shutdown.stop);
+  }
+
   onStatementFailed(error: unknown): void {
     this.#state.onStatementFailed(error);
   }

@@ -62,6 +62,8 @@ export interface Looked {
   readonly asksLeft: ReadonlyMap<string, Position>;
   /** In how many milliseconds a queue that its limit keeps closed may be claimed from; null: none will by itself. */
   readonly opensInMs: number | null;
+  /** All places of a queue with a limit are taken. */
+  readonly isFull: boolean;
   /** A task of a limited queue, which is never claimed ahead, was left out for want of a slot. */
   readonly wantsSlot: boolean;
 }
@@ -209,7 +211,8 @@ function lookedOf({ extra }: LookedRow): Looked {
   );
   const opensUs = Object.values(limited).filter((us) => us !== null);
   const opensInMs = opensUs.length === 0 ? null : Math.max(0, Math.min(...opensUs) - toUs) / 1000;
-  return { toUs, queues, levels, askedToUs, asksLeft, opensInMs, wantsSlot: extra.wants_slot === true };
+  const isFull = opensUs.length < Object.keys(limited).length;
+  return { toUs, queues, levels, askedToUs, asksLeft, opensInMs, isFull, wantsSlot: extra.wants_slot === true };
 }
 
 /** Read a row of `taskq.claim` or `taskq.claim_one`. */

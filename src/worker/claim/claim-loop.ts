@@ -16,6 +16,10 @@ export interface ClaimLoopHost {
   readonly receivesHints: boolean;
   /** Called when nothing is due. True: the worker ends. */
   isDone(): Promise<boolean>;
+  /** How many statements with outcomes have been answered. */
+  readonly answers: number;
+  /** Returns whether there are more answers than these. Waits up to `ms` for one that is on its way. */
+  hasAnswersBeyond(answers: number, ms: number): Promise<boolean>;
   /** A statement failed and will be retried. */
   onStatementFailed(error: unknown): void;
 }
@@ -39,6 +43,8 @@ export interface ClaimLoopOptions {
 
 /** Delay the next claim this long while tasks trickle in: they come in handfuls. */
 const TRICKLE_MS = 5;
+/** Where all places of a queue are taken, wait this long for outcomes on their way, which may free some. */
+const OUTCOME_MS = 20;
 /** The poll interval of an idle worker that receives hints. */
 const POLL_WITH_HINTS_MS = 5000;
 /**
@@ -64,6 +70,8 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
    */
   let mark: Mark | undefined;
   let isWoken = false;
+  /** How many there were when the last claim began. */
+  let answers = -1;
   for (let failures = 0; !stop.aborted; ) {
     try {
       const room = claimer.roomOf(host.room());
@@ -79,12 +87,15 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
       }
       // The task that woke the worker is waiting: claim before any survey.
       const queues = isWoken ? context.queuesKnown() : await context.queuesNow();
+      if (claimer.waitsForPlaces) await host.hasAnswersBeyond(answers, OUTCOME_MS);
+      answers = host.answers;
       const got = await claimer.claim(room, queues, stop);
       isWoken = false;
       failures = 0;
       const now = performance.now();
       arrivals.count(got, now);
       if (got === 0 && claimer.wantsSlot) continue;
+      if (got === 0 && claimer.isFull && (await host.hasAnswersBeyond(answers, OUTCOME_MS))) continue;
       // With several workers, one often claims too late, and is no more idle than the others.
       if (got === 0 && !(host.receivesHints && arrivals.isDense(now))) {
         mark ??= { since: now, until: now };

@@ -37,6 +37,8 @@ export class Claimer {
   #oneByOne = false;
   /** What the last claim found out about queues with limits. */
   #opensInMs: number | null = null;
+  #isFull = false;
+  #waitsForPlaces = false;
   #wantsSlot = false;
   #sweepInMs: number | null = null;
   /** How many claims in a row brought nothing because another one had the limit just then. */
@@ -51,6 +53,19 @@ export class Claimer {
     return this.#opensInMs === null
       ? null
       : this.#opensInMs * 2 ** Math.min(4, Math.max(0, this.#outrun - 1));
+  }
+
+  /** The last claim found all places of a queue with a limit taken. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /**
+   * Claims bring tasks of full queues alone: as long as outcomes are on their way that may free places, the next one
+   * would bring nothing.
+   */
+  get waitsForPlaces(): boolean {
+    return this.#waitsForPlaces;
   }
 
   /** In how many milliseconds after the last claim the sweep is due for which it came too early; null: it did not. */
@@ -107,6 +122,8 @@ export class Claimer {
   /** No claim: what the one before found out is no reason to come again at once. */
   #without(): 0 {
     this.#wantsSlot = false;
+    this.#isFull = false;
+    this.#waitsForPlaces = false;
     this.#opensInMs = null;
     return 0;
   }
@@ -153,6 +170,9 @@ export class Claimer {
     }
     const { tasks, looked } = claimed;
     this.#opensInMs = looked?.opensInMs ?? null;
+    this.#isFull = looked?.isFull ?? false;
+    if (tasks.length === 0) this.#waitsForPlaces = this.#isFull;
+    else if (this.#isFull) this.#waitsForPlaces = false;
     this.#wantsSlot = looked?.wantsSlot ?? false;
     const isOutrun = tasks.length === 0 && this.#opensInMs !== null && this.#opensInMs <= SOON_MS;
     this.#outrun = isOutrun ? this.#outrun + 1 : 0;

@@ -40,6 +40,8 @@ export class Reporter {
   readonly #arrived = new Wakeup();
   /** Not triggered by new reports: they are no reason to retry while the database refuses. */
   readonly #retry = new Wakeup();
+  readonly #answer = new Wakeup();
+  #answers = 0;
   /** Consecutive batches that could not be sent completely. */
   #failures = 0;
   #isSending = false;
@@ -57,7 +59,7 @@ export class Reporter {
       onStatementFailed: hooks.onStatementFailed,
       onSent: () => {
         this.wake(); // to send outcomes that wait for another try
-        hooks.onSent();
+        this.#onAnswered();
       },
     });
     this.#givingBack = { worker, ledger, retryWait, hooks };
@@ -76,6 +78,18 @@ export class Reporter {
   /** True while a statement has no answer. */
   get isSending(): boolean {
     return this.#isSending || this.#keyed.isSending;
+  }
+
+  /** How many statements have been answered, or have failed. */
+  get answers(): number {
+    return this.#answers;
+  }
+
+  /** Returns whether there are more answers than these. Waits up to `ms` for one, if a report has none yet. */
+  async hasAnswersBeyond(answers: number, ms: number, signal: AbortSignal): Promise<boolean> {
+    while (this.#answers === answers && this.#ledger.reporting > 0)
+      if ((await this.#answer.wait(ms, signal)) !== 'triggered') break;
+    return this.#answers > answers;
   }
 
   /** There is a new report. */
@@ -149,8 +163,14 @@ export class Reporter {
       : [false];
     this.#isSending = false;
     this.#failures = isTaken.every(Boolean) ? 0 : this.#failures + 1;
-    this.#hooks.onSent();
+    this.#onAnswered();
     return this.#failures === 0;
+  }
+
+  #onAnswered(): void {
+    this.#answers += 1;
+    this.#answer.trigger();
+    this.#hooks.onSent();
   }
 
   async #tried(batch: readonly HeldTask[], send: () => Promise<void>): Promise<boolean> {

@@ -19,6 +19,7 @@ async function loop(rooms: readonly Room[], promised: PromisedClaim, onClaim = (
     pollMs: 1,
     receivesHints: false,
     isDone: async () => false,
+    ...{ answers: 0, hasAnswersBeyond: async () => false },
     onStatementFailed: (error) => done.push(String(error)),
   };
   const claimer = {

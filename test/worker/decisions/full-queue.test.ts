@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { Wakeup } from '../../../src/lib/wakeup.ts';
+import type { ClaimContext } from '../../../src/worker/claim/claim-context.ts';
+import { type ClaimLoopHost, claimLoop } from '../../../src/worker/claim/claim-loop.ts';
+import type { Claimer } from '../../../src/worker/claim/claimer.ts';
+import { PromisedClaim } from '../../../src/worker/claim/promised-claim.ts';
+
+/**
+ * What a claim loop does whose claims find this, one after another; the answer to outcomes on their way comes, or does
+ * not, when it waits for one.
+ */
+async function loop(claims: readonly { got: number; isFull: boolean }[], { isAnswered = true } = {}) {
+  const stop = new AbortController();
+  const done: string[] = [];
+  const rest = [...claims];
+  let answers = 0;
+  const host: ClaimLoopHost = {
+    room: () => ({ start: 10, ahead: 0 }),
+    ...{ pollMs: 1, receivesHints: true },
+    isDone: async () => false,
+    get answers() {
+      return answers;
+    },
+    hasAnswersBeyond: async (known) => {
+      done.push('waited');
+      if (isAnswered) answers = known + 1;
+      return isAnswered;
+    },
+    onStatementFailed: (error) => expect.unreachable(String(error)),
+  };
+  const claimer = {
+    ...{ isFull: false, waitsForPlaces: false, opensInMs: null, wantsSlot: false, sweepInMs: null },
+    roomOf: (room: object) => room,
+    async claim() {
+      done.push('claimed');
+      const { got, isFull } = rest.shift()!;
+      if (rest.length === 0) stop.abort();
+      this.isFull = isFull;
+      if (got === 0 || isFull) this.waitsForPlaces = got === 0 && isFull;
+      return got;
+    },
+  };
+  const context = {
+    queuesKnown: () => ['a'],
+    queuesNow: async () => ['a'],
+    markIdle: async () => {
+      done.push('idle');
+      return { dueMs: null, mostMs: 1, queues: ['a'] };
+    },
+    unmarkIdle: async () => {},
+  } as unknown as ClaimContext;
+  const wakeups = { slotFreed: new Wakeup(), workArrived: new Wakeup() };
+  await claimLoop({
+    ...{ host, context, wakeups, stop: stop.signal },
+    ...{ claimer: claimer as unknown as Claimer, promised: new PromisedClaim() },
+  });
+  return done;
+}
+
+const FULL = { got: 0, isFull: true };
+const ALL_PLACES = { got: 10, isFull: false };
+const NOTHING = { got: 0, isFull: false };
+
+test('a worker that has all places of a queue claims when its outcomes are recorded, and is not idle', async () => {
+  expect(await loop([ALL_PLACES, FULL, ALL_PLACES, ALL_PLACES, NOTHING])).toEqual([
+    'claimed',
+    ...['claimed', 'waited'],
+    ...['waited', 'claimed'],
+    ...['waited', 'claimed'],
+    ...['waited', 'claimed'],
+  ]);
+});
+
+test('it is idle where others have the places, and where nothing waits', async () => {
+  expect(await loop([FULL, NOTHING], { isAnswered: false })).toEqual([
+    'claimed',
+    'waited',
+    'idle',
+    'claimed',
+  ]);
+  expect(await loop([NOTHING, NOTHING])).toEqual(['claimed', 'idle', 'claimed']);
+});
+
+test('it waits for no outcome where other queues have tasks', async () => {
+  expect(await loop([FULL, { got: 10, isFull: true }, ALL_PLACES])).toEqual([
+    ...['claimed', 'waited'],
+    ...['waited', 'claimed'],
+    'claimed',
+  ]);
+});
