@@ -58,7 +58,16 @@ function take(
 
 /** Of a claim that left no ask of a group. */
 function lookedAt(toUs: number, queues: readonly string[], levels: number): Looked {
-  return { toUs, queues, levels, askedToUs: toUs, asksLeft: new Map(), opensInMs: null, isFull: false, wantsSlot: false };
+  return {
+    toUs,
+    queues,
+    levels,
+    askedToUs: toUs,
+    asksLeft: new Map(),
+    opensInMs: null,
+    isFull: false,
+    wantsSlot: false,
+  };
 }
 
 /** A sweep at `now` that found these tasks. */

@@ -55,6 +55,14 @@ begin
       get stacked diagnostics violated = constraint_name;
       if sqlstate = '55P03' then
         return query select one, 'busy', null::jsonb;
+      elsif violated = 'tasks_live_key' then
+        -- It was taken while this waited for it.
+        return query select one, case when k.holder is null then 'busy' else 'key_held' end,
+          case when k.holder is not null then jsonb_build_object('key', k.unique_key, 'holder', k.holder) end
+        from (
+          select t.unique_key, taskq.find_by_key(_changes ->> 'queue', t.unique_key)::text as holder
+          from taskq.tasks t where t.id = one
+        ) as k;
       elsif taskq.is_refusal(sqlstate) then
         return query select one, 'refused', jsonb_build_object(
           'error', case violated

@@ -74,7 +74,7 @@ begin
     if extra ->> 'answer' = 'key_of_another' then
       raise exception 'enqueue: task % of % holds the key "%", which a task of another % cannot replace', id,
         case when extra ->> 'type' <> _type then format('type "%s"', extra ->> 'type')
-          else coalesce(format('group "%s"', extra ->> 'group'), 'no group') end,
+          else coalesce('group "' || (extra ->> 'group') || '"', 'no group') end,
         options ->> 'key', case when extra ->> 'type' <> _type then format('type ("%s")', _type) else 'group' end
         using errcode = 'invalid_parameter_value', constraint = 'a_task_is_replaced_by_its_type';
     end if;

@@ -16,7 +16,7 @@ set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_nestloop = off
-set lock_timeout = '1s'
+set lock_timeout = '500ms'
 as $$
 #variable_conflict use_column
 declare

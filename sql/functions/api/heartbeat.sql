@@ -25,7 +25,7 @@ set jit = off
 set enable_seqscan = off
 set enable_nestloop = off
 set plan_cache_mode = force_generic_plan
-set lock_timeout = '1s'
+set lock_timeout = '500ms'
 as $$
 #variable_conflict use_column
 declare

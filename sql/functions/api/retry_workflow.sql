@@ -105,7 +105,19 @@ begin
     made := taskq.restore_steps(ids, ts);
   exception when data_exception or integrity_constraint_violation or program_limit_exceeded or plpgsql_error then
     made := array[]::bigint[];
-    foreach one in array ids loop
+    -- In the order of the keys, as all that waits for them.
+    for one in
+      select o.id
+      from unnest(ids) as o (id)
+      left join lateral (
+        select d.queue, d.unique_key from taskq.dead_tasks d where d.id = o.id
+        union all
+        select f.queue, f.unique_key from taskq.finished_tasks f
+        where f.id = o.id and f.status in ('cancelled', 'expired')
+        limit 1
+      ) as k on true
+      order by k.queue, k.unique_key nulls first, o.id
+    loop
       begin
         made := made || taskq.restore_steps(array[one], ts);
       exception when data_exception or integrity_constraint_violation or program_limit_exceeded or plpgsql_error then

@@ -15,10 +15,12 @@
 -- not taken over still counts. A failed or snoozed task with a cancel request is cancelled, also when its attempts
 -- are spent.
 --
--- Without options, settle waits for no row: all locks use `skip locked`. With {"wait_for": id}, of a task that was
--- `busy` before, it waits for its row first, for half a second at most, and as long again for that of its step:
--- sessions that replace its key without a pause would keep it `busy`. Follow-ups (`enqueue`) are refused: a role may
--- have this function, and not taskq.settle_and_enqueue.
+-- Without options, settle waits for no row: all locks use `skip locked`. (PostgreSQL waits all the same for a row that
+-- two transactions have updated since the statement began, the second of which is open. After half a second the call
+-- fails with 55P03, before PostgreSQL takes the wait for a deadlock.) With {"wait_for": id}, of a task that was `busy`
+-- before, it waits for its row first, for half a second at most, and as long again for that of its step: sessions that
+-- replace its key without a pause would keep it `busy`. Follow-ups (`enqueue`) are refused: a role may have this
+-- function, and not taskq.settle_and_enqueue.
 -- Arguments: _worker, as registered; _outcomes, the array.
 -- Granted to: worker.
 create or replace function taskq.settle(_worker integer, _outcomes json, options jsonb default '{}')
@@ -27,7 +29,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set plan_cache_mode = force_generic_plan
-set lock_timeout = '1s'
+set lock_timeout = '500ms'
 as $$
 #variable_conflict use_column
 declare

@@ -19,7 +19,7 @@ returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
-set lock_timeout = '1s'
+set lock_timeout = '500ms'
 as $$
 #variable_conflict use_column
 declare

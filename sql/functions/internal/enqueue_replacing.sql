@@ -22,7 +22,7 @@ set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
-  ts constant timestamptz := clock_timestamp();
+  ts timestamptz := clock_timestamp();
   producer constant text := session_user;
   given taskq.given_task[];
   policies text[];
@@ -67,22 +67,26 @@ begin
       where g.place = any (todo)
       window of_key as (partition by g.queue, g.key, case when g.key is null then g.place end order by g.place)
     ),
-    -- What comes of them one after the other: a task with the content of the last one that replaces, and the time of
-    -- the last one that sets a time.
+    -- What comes of them one after the other: a task with the content of the last one that replaces, the time of the
+    -- last one that sets a time, and the period of the last one that replaces and has one; the first one's if there is
+    -- none and that one is created.
     folded as (
       select i.leader, bool_or(i.policy <> 'ignore') as replaces, bool_or(i.policy = 'replace') as sets_time,
         coalesce(max(i.place) filter (where i.policy <> 'ignore'), i.leader) as content_from,
         coalesce(max(i.place) filter (where i.policy = 'replace'), i.leader) as time_from,
+        max(i.place) filter (where i.policy <> 'ignore' and i.period <> 'null') as period_from,
         bool_or((i.task).notify_done) as notify_done
       from input i
       where i.is_alike
       group by i.leader
     ),
     asked as materialized (
-      select f.leader, f.replaces, f.sets_time, content.period, made as task
+      select f.leader, f.replaces, f.sets_time, first.period as first_period, made as task,
+        (select i.period from input i where i.place = f.period_from) as period
       from folded f
       join input content on content.place = f.content_from
       join input timed on timed.place = f.time_from
+      join input first on first.place = f.leader
       cross join lateral jsonb_populate_record(content.task, jsonb_build_object(
         'due', (timed.task).due, 'notify_done', f.notify_done,
         'expires_at', taskq.shifted((content.task).expires_at, (content.task).due, (timed.task).due)
@@ -124,18 +128,21 @@ begin
         when w.lease_owner is null then 'replaced'
         else 'again'
       end),
-      array_agg(w.again ->> 'id'), array_agg(a.period)
+      array_agg(w.again ->> 'id'),
+      array_agg(coalesce(a.period, case when w.id = (a.task).id then a.first_period end))
     into places, leaders, later, firsts, ids, answers, next_ids, period_of
     from asked a
     join written w on w.queue = (a.task).queue and (w.unique_key is null) = ((a.task).key is null)
       and coalesce(w.unique_key, w.id::text) = coalesce((a.task).key, (a.task).id::text);
 
+    -- The insert may have waited for a key.
+    ts := clock_timestamp();
     perform taskq.take_again(array_agg(r.id), ts)
     from unnest(ids, answers) as r (id, answer) where r.answer = 'replaced' having count(*) > 0;
 
     perform taskq.append_counts('created', array_agg(r.id), ts)
     from unnest(ids, answers) as r (id, answer) where r.answer = 'created' having count(*) > 0;
-    losers := taskq.hold_for(ids, answers, period_of, ts);
+    losers := taskq.hold_for(ids, answers, period_of);
     if losers is not null then
       perform taskq.append_counts('created', losers, ts, -1);
       delete from taskq.tasks t where t.id = any (losers);
@@ -179,7 +186,9 @@ begin
 
     if coalesce((options ->> 'notify')::boolean, true) then
       for hint in
-        select t.queue, min(case when t.gate in ('w', 'd') then t.not_before else t.available_at end) as due
+        select t.queue, min(case when t.gate in ('w', 'd') then t.not_before else t.available_at end) as due,
+          -- Claims that run now pass the row: send them back.
+          bool_or(r.answer = 'replaced' and t.gate is null and t.available_at < ts) as keeps_place
         from unnest(ids, answers) as r (id, answer)
         cross join lateral (
           select l.queue, l.available_at, l.not_before, l.gate from taskq.tasks l where l.id = r.id limit 1
@@ -187,7 +196,7 @@ begin
         where r.answer <> 'again' and t.gate is distinct from 'p'
         group by t.queue
       loop
-        perform taskq.wake(hint.queue, hint.due);
+        perform taskq.wake(hint.queue, hint.due, hint.keeps_place);
       end loop;
     end if;
     todo := later;

@@ -1,7 +1,7 @@
 -- Holds the keys of tasks just inserted for their period (key_for ever, or such as 24h). Returns the ids of the tasks
 -- whose key another task holds after all (taken since the insert looked); null: none.
 create or replace function taskq.hold_keys(
-  _tasks jsonb, options jsonb, settings jsonb[], _ids bigint[], _ts timestamptz
+  _tasks jsonb, options jsonb, settings jsonb[], _ids bigint[]
 )
 returns bigint[]
 language plpgsql security definer
@@ -11,13 +11,14 @@ set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
-  losers bigint[];
+  -- The insert may have waited for a key.
+  ts constant timestamptz := clock_timestamp();
 begin
   if options ? 'key_for' or _tasks @? '$[*].key_for' then
     insert into taskq.held_keys (queue, key, task_id, until)
     select t.queue, t.unique_key, t.id, case period.key_for
       when '"ever"' then 'infinity'
-      else _ts + make_interval(secs => taskq.period_ms(period.key_for) / 1000.0) end
+      else ts + make_interval(secs => taskq.period_ms(period.key_for) / 1000.0) end
     from unnest(_ids) as made (id)
     cross join lateral (select t.* from taskq.tasks t where t.id = made.id limit 1) as t
     join (
@@ -33,20 +34,9 @@ begin
     ) as period on period.queue = t.queue and period.key = t.unique_key and period.key_for not in ('"live"', 'null')
     order by t.queue, t.unique_key
     on conflict (queue, key) do update set task_id = excluded.task_id, until = excluded.until
-      where held_keys.until <= _ts;
+      where held_keys.until <= ts;
   end if;
 
-  -- If no key is held for a period at all, looking up each of these would cost a tenth of the bulk.
-  if not exists (select from taskq.held_keys) then
-    return null;
-  end if;
-  select array_agg(t.id) into losers
-  from unnest(_ids) as made (id)
-  cross join lateral (select t.id, t.queue, t.unique_key from taskq.tasks t where t.id = made.id limit 1) as t
-  cross join lateral (
-    select h.task_id, h.until from taskq.held_keys h where h.queue = t.queue and h.key = t.unique_key limit 1
-  ) as h
-  where h.until > _ts and h.task_id <> t.id;
-  return losers;
+  return taskq.find_losers(_ids);
 end
 $$;

@@ -72,9 +72,11 @@ begin
   end if;
 
   perform taskq.refuse_unknown(types, options);
+  -- The insert may have waited for a key.
+  ts := clock_timestamp();
 
   if keyed is not null then
-    losers := taskq.hold_keys(_tasks, options, settings, keyed, ts);
+    losers := taskq.hold_keys(_tasks, options, settings, keyed);
     if losers is not null then
       perform taskq.append_counts('created', losers, ts, -1);
       delete from taskq.tasks where id = any (losers);

@@ -37,18 +37,7 @@ begin
     returning id
   )
   select coalesce(array_agg(id), '{}') into made from inserted;
-  -- The insert may have waited for a transaction that was taking a key, and did not see the keys held for a period
-  -- meanwhile.
-  losers := array(
-    select t.id
-    from unnest(made) as m (id)
-    cross join lateral (select l.id, l.queue, l.unique_key from taskq.tasks l where l.id = m.id limit 1) as t
-    cross join lateral (
-      select h.task_id from taskq.held_keys h
-      where h.queue = t.queue and h.key = t.unique_key and h.until > _ts and h.task_id <> t.id
-      limit 1
-    ) as h
-  );
+  losers := taskq.find_losers(made);
   if cardinality(losers) > 0 then
     delete from taskq.tasks t where t.id = any (losers);
     made := array(select m.id from unnest(made) as m (id) where m.id <> all (losers));

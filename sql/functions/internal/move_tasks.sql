@@ -33,6 +33,10 @@ begin
   set queue = _queue, available_at = greatest(t.available_at, _ts),
     group_key = case when t.id = any (grouped) then t.type else t.group_key end
   where t.id = any (_ids);
+  if cardinality(taskq.find_losers(_ids)) > 0 then
+    raise exception 'another task has taken the key in queue "%"', _queue
+      using errcode = 'unique_violation', constraint = 'tasks_live_key';
+  end if;
   -- Makes them wait for a slot, or first for their time.
   perform taskq.take_slots_back(
     array(select t.id from taskq.tasks t where t.id = any (grouped) and t.gate is null), _ts

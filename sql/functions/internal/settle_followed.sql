@@ -6,7 +6,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
-set lock_timeout = '1s'
+set lock_timeout = '500ms'
 as $$
 #variable_conflict use_column
 declare

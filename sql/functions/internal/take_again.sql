@@ -46,6 +46,8 @@ begin
     select w.given_at, case
       when not r.again @> '{"keeps_time": true}' then w.given_at
       when r.gate in ('w', 'd', 'p') then r.not_before
+      -- One that is due keeps its place in its level. In another level it would slip behind the cursors.
+      when r.priority <> (given.task).priority then greatest(r.available_at, _ts)
       else r.available_at
     end as at
     from (

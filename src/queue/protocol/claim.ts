@@ -212,7 +212,16 @@ function lookedOf({ extra }: LookedRow): Looked {
   const opensUs = Object.values(limited).filter((us) => us !== null);
   const opensInMs = opensUs.length === 0 ? null : Math.max(0, Math.min(...opensUs) - toUs) / 1000;
   const isFull = opensUs.length < Object.keys(limited).length;
-  return { toUs, queues, levels, askedToUs, asksLeft, opensInMs, isFull, wantsSlot: extra.wants_slot === true };
+  return {
+    toUs,
+    queues,
+    levels,
+    askedToUs,
+    asksLeft,
+    opensInMs,
+    isFull,
+    wantsSlot: extra.wants_slot === true,
+  };
 }
 
 /** Read a row of `taskq.claim` or `taskq.claim_one`. */
