@@ -7,7 +7,7 @@ import { Housekeeper } from './maintain/housekeeper.ts';
 import { Rescuer } from './maintain/rescuer.ts';
 import { SAMPLE_MS, sample } from './maintain/sampler.ts';
 import { Vacuumer } from './maintain/vacuumer.ts';
-import { storeTypes } from './registration.ts';
+import { registerAgain, storeTypes } from './registration.ts';
 import { reload } from './reload.ts';
 import { watchRelease } from './watch-release.ts';
 import type { WorkerState } from './worker-state.ts';
@@ -17,6 +17,8 @@ const STALE_MS = 500;
 const HOUSEKEEPING_MS = 60_000;
 /** How often to retry storing types that others have locked. */
 const TYPES_MS = 1000;
+/** How often to look whether the worker's row is gone. */
+const REGISTER_MS = 1000;
 const VACUUM_MS = 250;
 const PROGRESS_MS = 10_000;
 /** How often to check the handlers' files; a change is loaded at the second check that finds it unchanged. */
@@ -57,6 +59,7 @@ export function startLoops(
     watchRelease(db, release, state),
     untilEnded(STALE_MS, async () => state.executor.releaseStale()),
     untilEnded(PROGRESS_MS, async () => state.logProgress()),
+    untilEnded(REGISTER_MS, () => registerAgain(db, state)),
     untilStopped(TYPES_MS, () => storeTypes(db, state)),
     untilStopped(HOUSEKEEPING_MS, () => housekeeper.look()),
     untilStopped(VACUUM_MS, () => vacuumer.look()),

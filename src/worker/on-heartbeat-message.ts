@@ -24,6 +24,9 @@ export function onHeartbeatMessage(
     case 'orders':
       applyOrders(state, message.orders);
       break;
+    case 'forgotten':
+      state.isForgotten = true;
+      break;
     case 'schedules':
       state.scheduler.learn(message.upcoming, message.readAt);
       break;

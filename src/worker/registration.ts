@@ -1,15 +1,19 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../lib/database.ts';
+import { packageVersion } from '../lib/package-root.ts';
 import {
   type CallbacksLeftOut,
   type DeclaredSettings,
   type Difference,
+  type Registered,
+  registerWorker,
   reloadWorker,
   unregisterWorker,
 } from '../queue/protocol/register-worker.ts';
 import { type Handlers, settingsOf } from './handlers/load-handlers.ts';
 import type { EventLog } from './log/events.ts';
-import type { ConfiguredSettings } from './worker-options.ts';
+import type { ConfiguredSettings, WorkerOptions } from './worker-options.ts';
 import type { WorkerState } from './worker-state.ts';
 
 /** Merge the task settings of handlers and configuration; the configuration wins for the types it names. */
@@ -25,6 +29,47 @@ export function declaredSettings(
     defaults: configured?.defaults,
     queueSettings: configured?.queues,
   };
+}
+
+/** What a worker has got by registering. */
+export interface FirstRegistered extends Registered {
+  /** Makes its name unique. */
+  readonly uniquePart: string;
+}
+
+/** Register a worker that starts. */
+export async function registerAtFirst(db: Queryable, options: WorkerOptions): Promise<FirstRegistered> {
+  const { concurrency, leaseMs, pollMs, batch, queues, paused } = options;
+  const uniquePart = randomBytes(4).toString('hex');
+  const registered = await registerWorker(db, {
+    ...{ ...aboutOf(options, options.handlers), uniquePart },
+    ...{ concurrency, leaseMs, pollMs, batch, queues, paused },
+  });
+  return { ...registered, uniquePart };
+}
+
+/**
+ * Register again a worker whose row is gone, with what it does now: the server may have lost the commit that stored it,
+ * in a failover, or the worker may have been stopped for so long that others have forgotten it.
+ */
+export async function registerAgain(db: Queryable, state: WorkerState): Promise<void> {
+  if (!state.isForgotten) return;
+  // The next heartbeat says so again if this fails.
+  state.isForgotten = false;
+  const { options, handlers, workerId, uniquePart, lease, orders } = state;
+  const { concurrency, pollMs, batch, queues, paused } = orders;
+  const { differing, leftOut, typesLeft } = await registerWorker(db, {
+    ...aboutOf(options, handlers),
+    ...{ concurrency, leaseMs: lease.longestMs, pollMs, batch, queues, paused, workerId, uniquePart },
+  });
+  if (typesLeft) state.unstored = handlers;
+  options.events.event('worker.registered_again', { worker_id: workerId });
+  logDifferences(options.events, differing);
+  logLeftOut(options.events, leftOut);
+}
+
+function aboutOf({ name, configured }: WorkerOptions, handlers: Handlers) {
+  return { name, version: packageVersion(), ...declaredSettings(handlers, configured) };
 }
 
 /** Log each setting for which another worker or an operator has a different value. */

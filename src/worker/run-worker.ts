@@ -1,10 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type Database, openDatabase, type Queryable } from '../lib/database.ts';
 import { TaskqError } from '../lib/errors.ts';
-import { packageVersion } from '../lib/package-root.ts';
 import { within } from '../lib/within.ts';
-import { type Registered, registerWorker } from '../queue/protocol/register-worker.ts';
 import { checkRunFunction } from '../queue/protocol/run-function.ts';
 import { checkSchema } from '../queue/schema/check-schema.ts';
 import { catchUncaughtErrors } from './attempt/uncaught-errors.ts';
@@ -17,7 +14,13 @@ import { showCurrentLease } from './isolation/show-current-lease.ts';
 import { statementDeadlineMs } from './lease/lease-length.ts';
 import { startLoops } from './loops.ts';
 import { onHeartbeatMessage } from './on-heartbeat-message.ts';
-import { declaredSettings, logDifferences, logLeftOut, unregister } from './registration.ts';
+import {
+  type FirstRegistered,
+  logDifferences,
+  logLeftOut,
+  registerAtFirst,
+  unregister,
+} from './registration.ts';
 import { watchExit } from './supervise/watch-exit.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 import { WorkerState } from './worker-state.ts';
@@ -126,21 +129,10 @@ async function unlessStopped<T>(stop: AbortSignal, started: Promise<T>): Promise
 async function register(
   db: Queryable,
   options: WorkerOptions,
-): Promise<{ readonly release: number; readonly registered: Registered }> {
+): Promise<{ readonly release: number; readonly registered: FirstRegistered }> {
   const release = await checkSchema(db);
   await prepareHandlers(options.handlers, { checkFunctions: () => checkRunFunction(db) });
-  const registered = await registerWorker(db, {
-    name: options.name,
-    uniquePart: randomBytes(4).toString('hex'),
-    version: packageVersion(),
-    concurrency: options.concurrency,
-    leaseMs: options.leaseMs,
-    pollMs: options.pollMs,
-    batch: options.batch,
-    ...declaredSettings(options.handlers, options.configured),
-    queues: options.queues,
-    paused: options.paused,
-  });
+  const registered = await registerAtFirst(db, options);
   return { release, registered };
 }
 
@@ -167,7 +159,7 @@ function watchProcess(state: WorkerState, { hurry }: WorkerOptions): (() => void
   ];
 }
 
-function announce({ workerId, types, options }: WorkerState, { differing, leftOut }: Registered): void {
+function announce({ workerId, types, options }: WorkerState, { differing, leftOut }: FirstRegistered): void {
   const { events, queues, concurrency, paused, onStarted } = options;
   events.event('worker.started', {
     worker_id: workerId,

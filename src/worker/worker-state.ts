@@ -9,7 +9,6 @@ import { getParents } from '../queue/inspect/get-parents.ts';
 import { Advancer } from '../queue/protocol/advancer.ts';
 import type { UpcomingSchedule } from '../queue/protocol/fire-schedule.ts';
 import { mayRun, type Orders } from '../queue/protocol/orders.ts';
-import type { Registered } from '../queue/protocol/register-worker.ts';
 import type { SettleAnswer } from '../queue/protocol/settle.ts';
 import { notGranted } from '../queue/schema/not-granted.ts';
 import type { Attempt } from './attempt/attempt.ts';
@@ -33,6 +32,7 @@ import { type HeldLease, LeaseTable, processClock } from './lease/lease-table.ts
 import { Ledger } from './lease/ledger.ts';
 import { RefusedTasks } from './log/refused-tasks.ts';
 import type { RescuingWorker } from './maintain/rescuer.ts';
+import type { FirstRegistered } from './registration.ts';
 import { Scheduler } from './schedule/scheduler.ts';
 import { describeRefusal } from './settle/classify-refusal.ts';
 import { EndLog } from './settle/end-log.ts';
@@ -45,6 +45,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   readonly options: WorkerOptions;
   readonly db: Queryable;
   readonly workerId: number;
+  readonly uniquePart: string;
   /** The types that have a handler now. */
   handled: readonly string[];
   /** Of these, the types of which it takes tasks. */
@@ -78,19 +79,25 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   orders: Orders;
   /** Handlers whose settings are not all stored yet, because others have their types locked; see `storeTypes`. */
   unstored: Handlers | undefined;
+  /** Those in use. */
+  handlers: Handlers;
+  /** A heartbeat has found no row of this worker; see `registerAgain`. */
+  isForgotten = false;
   /** Tasks that `untilIdle` left, counted by reason. */
   left: Readonly<Record<string, number>> = {};
   readonly #beside: Queryable;
 
   /** `beside`: for statements that may be slow or fail without meaning that the connection is lost. */
-  constructor(db: Queryable, beside: Queryable, registered: Registered, options: WorkerOptions) {
-    const { workerId, installation } = registered;
+  constructor(db: Queryable, beside: Queryable, registered: FirstRegistered, options: WorkerOptions) {
+    const { workerId, installation, uniquePart } = registered;
     const { handlers, leaseMs, heartbeatMs, events } = options;
     const { slotFreed } = this;
     this.options = options;
     this.db = db;
     this.#beside = beside;
     this.workerId = workerId;
+    this.uniquePart = uniquePart;
+    this.handlers = handlers;
     this.handled = [...handlers.keys()];
     this.types = this.handled;
     this.orders = ordersAtFirst(options);
@@ -244,6 +251,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
 
   /** Use these handlers for all further starts; running attempts keep theirs. */
   exchange(handlers: Handlers): void {
+    this.handlers = handlers;
     this.handled = [...handlers.keys()];
     this.executor.exchange(handlers);
     this.#serveTypes();

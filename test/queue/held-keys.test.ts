@@ -156,10 +156,13 @@ test('a task whose key another one takes at that moment stays where it is: busy,
     const { id } = await enqueue({ queue: 'from' });
     await taker.rows('begin');
     await enqueue({ queue: 'to' }, taker);
-    const edited = session.rows(`select * from taskq.edit(array[$1::bigint], '{"queue": "to"}')`, id);
+    const edited = session.value<string>(
+      `select answer from taskq.edit(array[$1::bigint], '{"queue": "to"}')`,
+      id,
+    );
     await sleep(ms);
     await taker.rows('commit');
-    expect(['busy', 'key_held']).toContain((await edited)[0]!.answer);
+    expect(['busy', 'key_held']).toContain(await edited);
     expect(await queue.admin.value('select queue from taskq.tasks where id = $1', id)).toBe('from');
   }
 });

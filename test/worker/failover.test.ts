@@ -195,6 +195,29 @@ test('a worker that outlives a failover that lost commits records nothing of the
   expect(eventNames(worker).filter((line) => line === 'lease.lost')).toHaveLength(ids.length);
 });
 
+test('a worker whose registration a failover has lost registers again, with its settings and orders', async () => {
+  const { old, promote } = await pair();
+  await name.leadTo(old);
+  await writeFile(join(cwd, 'handlers/late.mjs'), 'export const maxAttempts = 7; export default () => "late";');
+  const fresh = await promote();
+  const worker = work(['--queues', 'default,late'], { TASKQ_QUEUES: '' });
+  const { worker_id: id } = await worker.waitForLog(event('worker.started'));
+  expect(await query(fresh, 'select id from taskq.workers')).toEqual([]);
+  await name.leadTo(fresh);
+  await query(
+    old,
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'taskq worker%'",
+  );
+  expect(await worker.waitForLog(event('worker.registered_again'))).toMatchObject({ worker_id: id });
+  const rows = await query(fresh, "select id, queues, types @> '{hold,late}' as handles from taskq.workers");
+  expect(rows).toEqual([{ id, queues: ['default', 'late'], handles: true }]);
+  // The type is known, and has its settings.
+  const late = await tasks.enqueue('late', {});
+  expect(await tasks.wait(late.id)).toMatchObject({ status: 'completed', result: 'late' });
+  await query(fresh, `select taskq.stop_worker(${id})`);
+  expect(await worker.exit).toMatchObject({ code: 0 });
+});
+
 /** Enqueue tasks past the worker's connection. */
 async function enqueueAll(databaseUrl: string, count: number, payload: object): Promise<string[]> {
   const direct = new TaskQueue({ databaseUrl });

@@ -4,7 +4,8 @@
 -- queue_settings: its configuration for all tasks, and for queues by name (as in taskq.set_defaults and
 -- taskq.set_queue), queues: […] or null for all, paused: true to claim nothing yet}. cursors has the claim cursors
 -- of the live workers that handle at least these types, so that a new worker need not walk the rows that they have
--- consumed.
+-- consumed. worker_id, in _about: the id that it had, of a worker whose row is gone, as after a failover that lost
+-- commits; with a row, it stays as it is.
 --
 -- extra has {installation}, a UUID of this database: with the id of a task, it is the idempotency key that calls about
 -- the task carry.
@@ -49,7 +50,7 @@ declare
 begin
   perform taskq.refuse_unknown_options('register_worker', _about, array[
     'name', 'host', 'pid', 'unique_part', 'version', 'concurrency', 'lease_ms', 'poll_ms', 'batch', 'types', 'defaults',
-    'queue_settings', 'queues', 'paused'
+    'queue_settings', 'queues', 'paused', 'worker_id'
   ]);
   fault := case
     when _about ->> 'host' is null then 'host'
@@ -66,6 +67,7 @@ begin
     when not taskq.is_whole(_about -> 'batch', 1, 10000) then 'batch'
     when jsonb_typeof(_about -> 'queues') not in ('array', 'null')
       or _about @? 'strict $.queues[*] ? (@.type() != "string")' or _about -> 'queues' = '[]' then 'queues'
+    when not taskq.is_whole(_about -> 'worker_id', 1, 2147483647) then 'worker_id'
   end;
   if fault is not null then
     perform taskq.refuse_option('register_worker', fault, coalesce(_about -> fault, 'null'));
@@ -91,7 +93,9 @@ begin
   while worker_id is null loop
     -- Not random(), whose seed a session can set. The first 32 bits of the UUID are all random; one of them is the
     -- sign.
-    drawn := ('x' || left(gen_random_uuid()::text, 8))::bit(32)::integer & 2147483647;
+    drawn := coalesce(
+      (_about ->> 'worker_id')::integer, ('x' || left(gen_random_uuid()::text, 8))::bit(32)::integer & 2147483647
+    );
     continue when drawn = 0;
     insert into taskq.workers (
       id, name, given_name, host, pid, unique_part, version, started_at, heartbeat_at, steady_since, clock_was,
@@ -106,6 +110,7 @@ begin
     )
     on conflict (id) do nothing
     returning id into worker_id;
+    worker_id := coalesce(worker_id, (_about ->> 'worker_id')::integer);
   end loop;
 
   select jsonb_agg(w.cursors) into cursors

@@ -22,6 +22,7 @@ declare
     when _option in ('max_attempts', 'max_losses') then 'a whole number from 1 to 2147483647 (unlimited)'
     when _option in ('host', 'unique_part') then 'text'
     when _option = 'pid' then 'the id of a process, a whole number'
+    when _option = 'worker_id' then 'the id of a worker, a whole number'
     when _option = 'types' then 'an object of types with their settings such as {"report": {}}'
     when _option in ('defaults', 'queue_settings') then 'an object'
     when _option = 'concurrency' then 'a whole number from 1 to 10000'

@@ -44,6 +44,8 @@ export interface WorkerAbout extends DeclaredSettings {
   readonly queues: readonly string[] | null;
   /** Claim nothing until resumed. */
   readonly paused: boolean;
+  /** The id that it had, if its row is gone; absent: a new one. */
+  readonly workerId?: number;
 }
 
 export interface Registered {
@@ -94,6 +96,7 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
         queue_settings: about.queueSettings,
         queues: about.queues,
         paused: about.paused,
+        worker_id: about.workerId,
       }),
     ],
   });

@@ -27,6 +27,8 @@ export type FromHeartbeat =
   | { readonly kind: 'unrenewed'; readonly lease: HeldLease; readonly refusal: string }
   /** The operators' orders, after each heartbeat. */
   | { readonly kind: 'orders'; readonly orders: Orders }
+  /** The database has no row of this worker. */
+  | { readonly kind: 'forgotten' }
   /** The schedules that fire next, as they were read at `readAt` (`processClock`). */
   | {
       readonly kind: 'schedules';

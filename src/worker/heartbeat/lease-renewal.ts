@@ -122,7 +122,7 @@ export class LeaseRenewal {
       send({ kind: 'operations', nextMs: operationsMs });
       send({ kind: 'orders', orders });
       if (this.#lengths.request(orders.leaseMs)) wakeup.trigger();
-    }
+    } else send({ kind: 'forgotten' });
     // A lease that the database refuses to renew by itself is named again with the next heartbeat.
     const isLocked = answers.some(({ answer, refusal }) => answer === 'busy' && refusal === null);
     return { kind: isLocked || this.#lengths.isUnrecorded ? 'busy' : 'renewed' };

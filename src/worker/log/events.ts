@@ -11,6 +11,11 @@ export const EVENTS = {
     'the worker claims tasks',
     ['worker_id', 'types', 'queues', 'concurrency', 'paused'],
   ],
+  'worker.registered_again': [
+    'warn',
+    'the database had no row of this worker: a failover may have lost it',
+    ['worker_id'],
+  ],
   'worker.progress': [
     'info',
     'tasks that ended since the last such line',
