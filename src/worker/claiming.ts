@@ -9,6 +9,9 @@ import type { WorkerState } from './worker-state.ts';
 /** After each count of unfinished tasks, wait this many times as long as it took. */
 const COUNT_PAUSE_FACTOR = 20;
 
+/** A worker that ends when it is idle waits this long for the next batch of an operation. */
+const NEXT_BATCH_MS = 2000;
+
 /** Claim tasks for a worker until it stops, and stop it when its work is done. */
 export function claimUntilStopped(state: WorkerState): Promise<void> {
   const { ledger, cursor, sweeper, promised, executor, refused, claimContext, shutdown } = state;
@@ -79,8 +82,9 @@ class ClaimHost implements ClaimLoopHost {
     const { ledger, options, scheduler } = this.#state;
     if (ledger.size > ledger.abandoned) return false;
     if (ledger.abandoned === 0) {
-      // A tick that has come enqueues a task: fire it before counting.
-      if (!options.untilIdle || !(await scheduler.isSettled())) return false;
+      // A tick that has come enqueues a task, and a batch of an operation makes some due: those before counting.
+      if (!options.untilIdle || !(await scheduler.isSettled()) || (await this.#advancesOperation()))
+        return false;
       const counted = await this.#countUnfinished();
       if (counted === undefined || counted.unfinished > 0) return false;
       this.#state.left = counted.leftForLater;
@@ -95,6 +99,16 @@ class ClaimHost implements ClaimLoopHost {
     if (ledger.abandoned > 0)
       shutdown.retire('a handler ignores its abort signal, and all other work is done');
     else shutdown.finish();
+  }
+
+  async #advancesOperation(): Promise<boolean> {
+    try {
+      return await this.#state.advancer.advanceOnce(NEXT_BATCH_MS);
+    } catch (error) {
+      if (isUnanswered(error)) throw error;
+      this.onStatementFailed(error);
+      return false;
+    }
   }
 
   /** Undefined: the next count is not due yet, or it failed. */

@@ -29,3 +29,15 @@ test('a worker goes on with an operation of one that was killed: each letter is 
   expect(revived).toHaveLength(1000);
   expect(revived.filter(({ times }) => times !== '1')).toEqual([]);
 });
+
+test('a worker that ends when it is idle does the batches of an operation, its canary first', async () => {
+  await queue.enqueueSome(20, 'hello-js');
+  await queue.rows("select from taskq.tasks t cross join lateral taskq.add_dead(t.id, 'r')");
+  await queue.rows('update taskq.dead_tasks set by_hand = false');
+  await queue.rows(`select from taskq.start_operation('revive', '{}', '{"canary": 3}')`);
+  expect(await queue.work(['--until-idle']).exit).toEqual({ code: 0, signal: null });
+  expect(await queue.rows('select state, done from taskq.operations')).toEqual([
+    { state: 'completed', done: '20' },
+  ]);
+  expect(await queue.value('select count(*)::int from taskq.finished_tasks')).toBe(20);
+});

@@ -70,6 +70,13 @@ export class Advancer {
     }
   }
 
+  /** Advance once what is due now, though nothing was learned of it. Returns whether more is due within `ms`. */
+  async advanceOnce(ms: number): Promise<boolean> {
+    const { advanced, nextMs, ended } = await advanceOperations(this.#options.db);
+    for (const operation of ended) this.#options.onEnded?.(operation);
+    return advanced > 0 || (nextMs !== null && nextMs <= ms);
+  }
+
   async #advance(stop: AbortSignal): Promise<void> {
     const { onEnded } = this.#options;
     const began = performance.now();
