@@ -1,6 +1,7 @@
 import type { FinishedStatus, WorkflowPlace } from '../domain/task.ts';
 import { badOption } from '../lib/bad-option.ts';
 import type { EventRow } from '../queue/inspect/read-events.ts';
+import { known } from './known-options.ts';
 import type { Connection } from './open-connection.ts';
 import type { TaskRecord } from './task-record.ts';
 
@@ -41,7 +42,8 @@ export interface CheckedEventOptions {
 }
 
 /** Throws TaskqError `bad_option`. */
-export function checkedEventOptions({ after, signal }: EventOptions): CheckedEventOptions {
+export function checkedEventOptions(options: EventOptions): CheckedEventOptions {
+  const { after, signal } = known(options, { after: true, signal: true });
   if (after !== undefined && typeof after !== 'string')
     throw badOption('after: expected the position of an event, or now');
   return { after, signal };

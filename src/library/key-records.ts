@@ -1,6 +1,7 @@
 import { checkedName } from '../domain/names.ts';
 import type { Queryable } from '../lib/database.ts';
 import { type ListedKey, listKeys } from '../queue/operate/keys.ts';
+import { known } from './known-options.ts';
 
 /** Filters keys: every field given must match. */
 export interface KeyFilter {
@@ -29,8 +30,9 @@ const PAGE = 100;
 /** Yields the keys that match, by queue and key, reading a page at a time; `ask` runs work that needs the database. */
 export async function* keyRecords(
   ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>,
-  { queue, key }: KeyFilter,
+  given: KeyFilter,
 ): AsyncGenerator<KeyRecord, void, undefined> {
+  const { queue, key } = known(given, { queue: true, key: true });
   const filter = {
     ...(queue !== undefined && { queue: checkedName('queue', queue) }),
     ...(key !== undefined && { key: checkedName('key', key) }),

@@ -1,6 +1,7 @@
 import { checkedName } from '../domain/names.ts';
 import { toDurationMs } from '../lib/duration.ts';
 import type { Metrics, MetricsFilter } from '../queue/inspect/list-metrics.ts';
+import { known, type Names } from './known-options.ts';
 
 /** Selects metrics. */
 export interface MetricsOptions {
@@ -38,8 +39,11 @@ export interface MetricsRecord {
   readonly errorRate: number | null;
 }
 
+const METRICS: Names<MetricsOptions> = { per: true, since: true, queue: true, type: true, limit: true };
+
 /** Checks what an application selects. */
-export function metricsFilter({ per = 'minute', since, queue, type, limit }: MetricsOptions): MetricsFilter {
+export function metricsFilter(options: MetricsOptions): MetricsFilter {
+  const { per = 'minute', since, queue, type, limit } = known(options, METRICS);
   return {
     span: per,
     sinceMs: toDurationMs(since ?? (per === 'day' ? '30d' : '1h'), 'since'),

@@ -4,6 +4,7 @@ import { storedPayload } from '../domain/payload.ts';
 import { checkedOperationId } from '../domain/task-id.ts';
 import type { Queryable } from '../lib/database.ts';
 import type { ListedOperation } from '../queue/inspect/list-operations.ts';
+import { ACTING, known, type Names } from './known-options.ts';
 import { newOperationOf, type OperationFilter } from './new-operation.ts';
 import { type OperationRecord, operationOf } from './operation-records.ts';
 
@@ -64,15 +65,13 @@ export class QueueOperations implements Operations {
 
   async dryRun(operation: OperationSettings): Promise<OperationPreview> {
     const { startOperation } = await verbs();
-    const asked = newOperationOf({ ...givenOf(operation), dryRun: true });
+    const asked = newOperationOf({ ...givenOf(known(operation, OPERATION)), dryRun: true });
     const { matched, at_least: atLeast, ids } = await this.#ask((db) => startOperation(db, asked));
     return { matched, atLeast, ids };
   }
 
-  async start({
-    expect,
-    ...operation
-  }: OperationSettings & { readonly expect?: number }): Promise<OperationRecord> {
+  async start(settings: OperationSettings & { readonly expect?: number }): Promise<OperationRecord> {
+    const { expect, ...operation } = known(settings, { ...OPERATION, expect: true });
     const { startedId, startOperation } = await verbs();
     const { showOperation } = await inspections();
     const asked = newOperationOf({ ...givenOf(operation), expect });
@@ -89,11 +88,15 @@ export class QueueOperations implements Operations {
     return found && operationOf(found);
   }
 
-  async *list({
+  list(filter: { readonly state?: OperationState } = {}): AsyncGenerator<OperationRecord, void, undefined> {
+    return this.#list(known(filter, { state: true }));
+  }
+
+  async *#list({
     state,
   }: {
     readonly state?: OperationState;
-  } = {}): AsyncGenerator<OperationRecord, void, undefined> {
+  }): AsyncGenerator<OperationRecord, void, undefined> {
     const { listOperations } = await inspections();
     for (let after: string | null = null; ; ) {
       const from: string | null = after;
@@ -111,10 +114,16 @@ export class QueueOperations implements Operations {
     settings: { readonly by?: string; readonly reason?: string } = {},
   ): Promise<boolean> {
     checkedOperationId(id);
+    known(settings, ACTING);
     const { stopOperation } = await verbs();
     return (await this.#ask((db) => stopOperation(db, id, settings))).answer === 'stopped';
   }
 }
+
+const OPERATION: Names<OperationSettings> = {
+  ...{ ...ACTING, verb: true, filter: true, payload: true, patch: true, changes: true, delay: true },
+  ...{ maxAttempts: true, rate: true, canary: true, stopAt: true },
+};
 
 function givenOf({ payload, patch, changes, ...operation }: OperationSettings) {
   return {

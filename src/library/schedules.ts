@@ -8,6 +8,7 @@ import { badOption } from '../lib/bad-option.ts';
 import type { Queryable } from '../lib/database.ts';
 import type { ListedSchedule } from '../queue/inspect/list-schedules.ts';
 import type { ActingSettings } from './acting-settings.ts';
+import { ACTING, known } from './known-options.ts';
 import { timeOf } from './time-of.ts';
 
 /** A schedule to be set. */
@@ -158,20 +159,23 @@ export class QueueSchedules<Type extends string> implements Schedules<Type> {
     return schedule && recordOf(schedule);
   }
 
-  async pause(name: string, { reason, by }: SchedulePauseSettings = {}): Promise<boolean> {
+  async pause(name: string, settings: SchedulePauseSettings = {}): Promise<boolean> {
     checkedName('schedule', name);
+    const { reason, by } = known(settings, ACTING);
     const { pauseSchedule } = await operations();
     return this.#host.withDatabase((db) => pauseSchedule(db, name, { by, reason: reason ?? null }));
   }
 
   async resume(name: string, acting: ActingSettings = {}): Promise<boolean> {
     checkedName('schedule', name);
+    known(acting, ACTING);
     const { resumeSchedule } = await operations();
     return this.#host.withDatabase((db) => resumeSchedule(db, name, acting));
   }
 
   async remove(name: string, acting: ActingSettings = {}): Promise<boolean> {
     checkedName('schedule', name);
+    known(acting, ACTING);
     const { removeSchedule } = await operations();
     return this.#host.withDatabase((db) => removeSchedule(db, name, acting));
   }
@@ -181,11 +185,13 @@ export class QueueSchedules<Type extends string> implements Schedules<Type> {
     acting: ActingSettings = {},
   ): Promise<{ readonly id: string; readonly created: boolean; readonly error: string | null } | undefined> {
     checkedName('schedule', name);
+    known(acting, ACTING);
     const { runSchedule } = await operations();
     return this.#host.withDatabase((db) => runSchedule(db, name, acting));
   }
 
-  async preview(expression: string, { tz = 'UTC', from, count = 5 }: PreviewSettings = {}): Promise<Date[]> {
+  async preview(expression: string, settings: PreviewSettings = {}): Promise<Date[]> {
+    const { tz = 'UTC', from, count = 5 } = known(settings, { tz: true, from: true, count: true });
     const parsed = parseExpression(expression);
     const zone = checkedZone(tz);
     if (!Number.isInteger(count) || count < 1 || count > 1000)

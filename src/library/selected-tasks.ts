@@ -4,6 +4,7 @@ import { storedPayload } from '../domain/payload.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
 import { badOption } from '../lib/bad-option.ts';
 import type { Queryable } from '../lib/database.ts';
+import { didYouMean } from '../lib/nearest.ts';
 import { findIds, findPages, findTasks } from '../queue/inspect/find-tasks.ts';
 import {
   type BulkVerb,
@@ -25,6 +26,7 @@ import { type RetryAnswer, retry } from '../queue/operate/retry.ts';
 import { type ReviveAnswer, revive } from '../queue/operate/revive.ts';
 import { getEnds } from '../queue/protocol/get-ends.ts';
 import { type DiscardAnswer, deletionOf, type PurgeAnswer } from './deletion.ts';
+import { known } from './known-options.ts';
 import { reviveOptions } from './revive-options.ts';
 import type {
   BulkSettings,
@@ -59,7 +61,8 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
     this.#problemOf = problemOf;
   }
 
-  async page({ limit = 100, after = null }: PageOptions = {}): Promise<TaskPage<Task>> {
+  async page(options: PageOptions = {}): Promise<TaskPage<Task>> {
+    const { limit = 100, after = null } = known(options, { limit: true, after: true });
     const from = after === null ? null : checkedAfter(after);
     const most = checkedLimit(limit);
     const page = await this.#ask((db) => findTasks(db, this.#filter, most, { after: from, lookMs: LOOK_MS }));
@@ -177,7 +180,10 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
     { limit, all, signal: _, ...unknown }: Omit<BulkSettings, 'by' | 'reason'>,
   ): TaskFilter {
     const [name] = Object.keys(unknown);
-    if (name !== undefined) throw badOption(`unknown option "${name}"`);
+    if (name !== undefined)
+      throw badOption(
+        `unknown option "${name}"${didYouMean(name, ['limit', 'all', 'signal', 'by', 'reason'])}`,
+      );
     const filtered: Filtered = FILTERED[verb];
     // A status that the action is for anyway is no filter.
     const { status, ...rest } = this.#given;

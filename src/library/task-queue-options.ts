@@ -6,6 +6,7 @@ import type { PgClient, PgPool } from '../lib/pg-client.ts';
 import { SYNCHRONOUS_COMMITS, type SynchronousCommit } from '../lib/synchronous-commit.ts';
 import type { Enqueued } from '../queue/protocol/enqueue.ts';
 import type { ActingSettings } from './acting-settings.ts';
+import { ACTING, type Names } from './known-options.ts';
 
 export type TaskQueueOptions<Handlers> = {
   /** Handlers by type: payloads are checked against their schemas, and their types count as known. */
@@ -87,6 +88,12 @@ export interface WaitOptions {
   /** Rejects the wait with its reason when aborted. */
   readonly signal?: AbortSignal;
 }
+
+export const JOINING: Names<Joining> = { client: true, allowUnknown: true, notify: true, notifyDone: true };
+export const ENQUEUE_MANY: Names<EnqueueManyOptions> = { ...JOINING, onEnqueued: true };
+export const RERUN: Names<RerunSettings> = { ...ACTING, payload: true, delay: true };
+export const REVIVE: Names<ReviveSettings> = { ...RERUN, maxAttempts: true };
+export const WAIT: Names<WaitOptions> = { timeout: true, signal: true };
 
 /** Throws TaskqError for an unknown option. */
 export function checkedOptions<Handlers>(options: TaskQueueOptions<Handlers>): TaskQueueOptions<Handlers> {

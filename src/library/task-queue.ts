@@ -70,6 +70,7 @@ import {
   groupRecords,
 } from './group-records.ts';
 import { type KeyFilter, type KeyRecord, keyRecords } from './key-records.ts';
+import { ACTING, known } from './known-options.ts';
 import {
   type MetricsOptions,
   type MetricsRecord,
@@ -88,12 +89,16 @@ import type { TaskList } from './task-list.ts';
 import {
   checkedCommit,
   checkedOptions,
+  ENQUEUE_MANY,
   type EnqueueArguments,
   type EnqueueManyOptions,
+  RERUN,
+  REVIVE,
   type RerunSettings,
   type ReviveSettings,
   type TaskInput,
   type TaskQueueOptions,
+  WAIT,
   type WaitOptions,
 } from './task-queue-options.ts';
 import { type ShownTaskOf, shownOf, type TaskOf } from './task-record.ts';
@@ -179,8 +184,9 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    */
   async enqueueMany(
     tasks: Iterable<TaskInput<Handlers>> | AsyncIterable<TaskInput<Handlers>>,
-    { client, allowUnknown, notify, notifyDone, onEnqueued }: EnqueueManyOptions = {},
+    options: EnqueueManyOptions = {},
   ): Promise<EnqueuedMany> {
+    const { client, allowUnknown, notify, notifyDone, onEnqueued } = known(options, ENQUEUE_MANY);
     const db = client === undefined ? await this.#database() : queryableOf(client);
     const bulks = bulksOf(tasks, {
       taskOf: (item) => this.#taskOf(item, notifyDone),
@@ -244,13 +250,15 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   /** Cancels a task: a waiting task ends at once; the worker of a running task is notified. */
   async cancel(
     id: string,
-    { reason = null, by }: { readonly reason?: string | null; readonly by?: string } = {},
+    settings: { readonly reason?: string | null; readonly by?: string } = {},
   ): Promise<CancelAnswer> {
+    const { reason = null, by } = known(settings, ACTING);
     return this.#withDatabase(async (db) => (await cancel(db, [checkedTaskId(id)], reason, { by }))[0]!);
   }
 
   /** Makes a waiting task due now, whatever it waits for; one that was due keeps its place. */
   async retry(id: string, acting: ActingSettings = {}): Promise<RetryAnswer> {
+    known(acting, ACTING);
     return this.#withDatabase(async (db) => (await retry(db, [checkedTaskId(id)], acting))[0]!);
   }
 
@@ -264,6 +272,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     { payload, ...changes }: EditChanges,
     acting: ActingSettings = {},
   ): Promise<EditAnswer> {
+    known(acting, ACTING);
     const other = payload === undefined ? undefined : storedPayload('the task', payload);
     const stored = storedChanges(changes, other);
     return this.#withDatabase(async (db) => {
@@ -275,11 +284,13 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
 
   /** Deletes a finished task for good, with the errors of its attempts. */
   async purge(id: string, acting: ActingSettings = {}): Promise<PurgeAnswer> {
+    known(acting, ACTING);
     return this.#withDatabase(async (db) => deletionOf((await purge(db, [checkedTaskId(id)], acting))[0]!));
   }
 
   /** Deletes a dead letter for good, also one added by hand. */
   async discard(id: string, acting: ActingSettings = {}): Promise<DiscardAnswer> {
+    known(acting, ACTING);
     return this.#withDatabase(async (db) => deletionOf((await discard(db, [checkedTaskId(id)], acting))[0]!));
   }
 
@@ -287,10 +298,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * Revives a dead letter: same id and history, all attempts again. Throws InvalidPayloadError if its handler's schema
    * refuses the new payload.
    */
-  async revive(
-    id: string,
-    { payload, delay, maxAttempts, by, reason }: ReviveSettings = {},
-  ): Promise<ReviveAnswer> {
+  async revive(id: string, settings: ReviveSettings = {}): Promise<ReviveAnswer> {
+    const { payload, delay, maxAttempts, by, reason } = known(settings, REVIVE);
     const stored = payload === undefined ? undefined : storedPayload('the task', payload);
     const options = { ...reviveOptions({ payload: stored, delay, maxAttempts }), by, reason };
     return this.#withDatabase(async (db) => {
@@ -304,7 +313,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * Runs a finished task again, as a new task with the same payload and options that records its source. Throws
    * InvalidPayloadError if its handler's schema refuses the payload.
    */
-  async rerun(id: string, { payload, delay, by, reason }: RerunSettings = {}): Promise<RerunAnswer> {
+  async rerun(id: string, settings: RerunSettings = {}): Promise<RerunAnswer> {
+    const { payload, delay, by, reason } = known(settings, RERUN);
     const stored = payload === undefined ? undefined : storedPayload('the task', payload);
     const options = { ...reviveOptions({ payload: stored, delay }), by, reason };
     return this.#withDatabase(async (db) => {
@@ -317,7 +327,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * Counts tasks by queue, status and type, and those that ended within the period `since` (default 24 h, as text or in
    * milliseconds) up to now.
    */
-  async stats({ since = '24h' }: { readonly since?: string | number } = {}): Promise<Figures> {
+  async stats(options: { readonly since?: string | number } = {}): Promise<Figures> {
+    const { since = '24h' } = known(options, { since: true });
     const sinceMs = toDurationMs(since, 'since');
     return this.#withDatabase(async (db) => figuresOf(await stats(db, sinceMs)));
   }
@@ -335,7 +346,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * Pauses a queue: its running tasks continue, what workers have claimed ahead is given back, new tasks can be
    * enqueued. Pausing a paused queue replaces its pause. The queue need not have had a task yet.
    */
-  async pauseQueue(queue: string, { for: time, reason, by }: PauseSettings = {}): Promise<void> {
+  async pauseQueue(queue: string, settings: PauseSettings = {}): Promise<void> {
+    const { for: time, reason, by } = known(settings, { ...ACTING, for: true });
     const name = checkedName('queue', queue);
     const forMs = time === undefined ? null : toDurationMs(time, 'for');
     if (forMs === 0) throw badOption('for: expected more than 0');
@@ -344,6 +356,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
 
   /** Resumes a paused queue. Returns false if it was not paused. */
   async resumeQueue(queue: string, acting: ActingSettings = {}): Promise<boolean> {
+    known(acting, ACTING);
     const name = checkedName('queue', queue);
     return this.#withDatabase((db) => resumeQueue(db, name, acting));
   }
@@ -353,6 +366,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * workers; the other settings stay. `null` removes one. Throws TaskqError for an invalid setting.
    */
   async setQueue(queue: string, settings: QueueChanges, acting: ActingSettings = {}): Promise<void> {
+    known(acting, ACTING);
     const name = checkedName('queue', queue);
     const changes = queueChangesOf(name, settings);
     await this.#withDatabase((db) => setQueue(db, name, changes, acting));
@@ -364,6 +378,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * invalid setting.
    */
   async setType(type: string, settings: TypeChanges, acting: ActingSettings = {}): Promise<void> {
+    known(acting, ACTING);
     const name = checkedName('type', type);
     const changes = typeChangesOf(name, settings);
     await this.#withDatabase((db) => setType(db, name, changes, acting));
@@ -390,25 +405,29 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     settings: GroupChanges,
     acting: ActingSettings = {},
   ): Promise<void> {
+    known(acting, ACTING);
     const [inQueue, name] = [checkedName('queue', queue), checkedName('group', group)];
     const changes = groupChangesOf(name, settings);
     await this.#withDatabase((db) => setGroup(db, inQueue, name, changes, acting));
   }
 
   /** Pauses a group: its running tasks continue. Pausing a paused group replaces who paused it and why. */
-  async pauseGroup(queue: string, group: string, { reason, by }: GroupPauseSettings = {}): Promise<void> {
+  async pauseGroup(queue: string, group: string, settings: GroupPauseSettings = {}): Promise<void> {
+    const { reason, by } = known(settings, ACTING);
     const [inQueue, name] = [checkedName('queue', queue), checkedName('group', group)];
     await this.#withDatabase((db) => pauseGroup(db, inQueue, name, { reason: reason ?? null, by }));
   }
 
   /** Resumes a paused group. Returns false if it was not paused. */
   async resumeGroup(queue: string, group: string, acting: ActingSettings = {}): Promise<boolean> {
+    known(acting, ACTING);
     const [inQueue, name] = [checkedName('queue', queue), checkedName('group', group)];
     return this.#withDatabase((db) => resumeGroup(db, inQueue, name, acting));
   }
 
   /** Closes the open breaker of a type: its tasks are claimed again. Returns false if it was not open. */
   async resumeType(type: string, acting: ActingSettings = {}): Promise<boolean> {
+    known(acting, ACTING);
     const name = checkedName('type', type);
     return this.#withDatabase((db) => resumeType(db, name, acting));
   }
@@ -438,7 +457,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * Returns the groups of dead letters that one bug has made, the largest first, at most `limit`. `list({ fingerprint })`
    * has the letters of a group.
    */
-  async deadGroups({ limit = 100 }: { readonly limit?: number } = {}): Promise<DeadGroupRecord[]> {
+  async deadGroups(options: { readonly limit?: number } = {}): Promise<DeadGroupRecord[]> {
+    const { limit = 100 } = known(options, { limit: true });
     if (!Number.isInteger(limit) || limit < 1)
       throw badOption(`limit ${String(limit)}: expected a whole number from 1 on`);
     return this.#withDatabase(async (db) => (await listDeadGroups(db, { limit })).map(deadGroupOf));
@@ -466,6 +486,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     { queue = 'default', key }: { readonly queue?: string; readonly key: string },
     acting: ActingSettings = {},
   ): Promise<KeyRelease> {
+    known(acting, ACTING);
     const held = { queue: checkedName('queue', queue), key: checkedName('key', key) };
     return this.#withDatabase((db) => releaseKey(db, held, acting));
   }
@@ -477,8 +498,9 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    */
   async wait<Type extends TypeOf<Handlers> = TypeOf<Handlers>>(
     id: string,
-    { timeout, signal }: WaitOptions = {},
+    options: WaitOptions = {},
   ): Promise<TaskEndOf<Handlers, Type>> {
+    const { timeout, signal } = known(options, WAIT);
     const limits = { signal, ...(timeout !== undefined && { timeoutMs: toDurationMs(timeout, 'timeout') }) };
     checkedTaskId(id);
     const waited = await this.#refusing('', async () => (await this.#open()).waiter.wait(id, limits));

@@ -7,7 +7,8 @@ import { badOption } from '../lib/bad-option.ts';
 import { TaskqError } from '../lib/errors.ts';
 import type { NewTask } from '../queue/protocol/enqueue.ts';
 import type { NewWorkflow, StartedWorkflow } from '../queue/protocol/run-workflow.ts';
-import type { IsOptional, Joining } from './task-queue-options.ts';
+import { known } from './known-options.ts';
+import { type IsOptional, JOINING, type Joining } from './task-queue-options.ts';
 
 /** Options of a step of a new workflow; it may wait for the steps named before it. */
 export type StepOptions<Steps extends string = string> = Omit<
@@ -83,12 +84,8 @@ export class QueueWorkflowBuilder<Handlers extends HandlerMap, Steps extends str
     return this as unknown as WorkflowBuilder<Handlers, Steps | Step>;
   }
 
-  async start({
-    client,
-    allowUnknown,
-    notify,
-    notifyDone,
-  }: StartSettings & Pick<Joining, 'notifyDone'> = {}): Promise<StartedWorkflow<Steps>> {
+  async start(settings: Joining = {}): Promise<StartedWorkflow<Steps>> {
+    const { client, allowUnknown, notify, notifyDone } = known(settings, JOINING);
     const steps: NewTask[] = [];
     for (const step of this.#steps) steps.push(await this.#taskOf(step, notifyDone));
     const workflow = { name: this.#name, options: normaliseWorkflowOptions(this.#options), steps };

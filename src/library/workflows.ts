@@ -14,7 +14,8 @@ import type { Waited, WaitLimits } from '../queue/protocol/end-waiter.ts';
 import type { WorkflowEndRow } from '../queue/protocol/get-workflow-ends.ts';
 import type { NewWorkflow, StartedWorkflow } from '../queue/protocol/run-workflow.ts';
 import type { ActingSettings } from './acting-settings.ts';
-import type { WaitOptions } from './task-queue-options.ts';
+import { ACTING, known } from './known-options.ts';
+import { WAIT, type WaitOptions } from './task-queue-options.ts';
 import type { GivenSettings, StartSettings } from './workflow-builder.ts';
 import {
   type WorkflowDetails,
@@ -123,6 +124,7 @@ export class QueueWorkflows implements Workflows {
 
   async close(id: string, acting: ActingSettings = {}): Promise<boolean> {
     checkedWorkflowId(id);
+    known(acting, ACTING);
     const { closeWorkflow } = await import('../queue/operate/close-workflow.ts');
     return this.#host
       .withDatabase((db) => closeWorkflow(db, id, acting))
@@ -144,7 +146,11 @@ export class QueueWorkflows implements Workflows {
     return this.#host.withDatabase((db) => runWorkflow(db, workflow, settings), client);
   }
 
-  async *list({ state }: WorkflowFilter = {}): AsyncGenerator<WorkflowRecord, void, undefined> {
+  list(filter: WorkflowFilter = {}): AsyncGenerator<WorkflowRecord, void, undefined> {
+    return this.#list(known(filter, { state: true }));
+  }
+
+  async *#list({ state }: WorkflowFilter): AsyncGenerator<WorkflowRecord, void, undefined> {
     if (state !== undefined) checkedState(state);
     const { listWorkflows } = await import('../queue/inspect/list-workflows.ts');
     for (let last: ListedWorkflow | undefined; ; ) {
@@ -165,9 +171,10 @@ export class QueueWorkflows implements Workflows {
 
   async cancel(
     id: string,
-    { reason = null, by }: { readonly reason?: string | null; readonly by?: string } = {},
+    settings: { readonly reason?: string | null; readonly by?: string } = {},
   ): Promise<CancelWorkflowAnswer> {
     checkedWorkflowId(id);
+    const { reason = null, by } = known(settings, ACTING);
     const { cancelWorkflow } = await import('../queue/operate/cancel-workflow.ts');
     const answer = await this.#host.withDatabase((db) => cancelWorkflow(db, id, { reason, by }));
     if (answer.answer === 'not_live' && answer.state === null) throw noSuchWorkflow(id);
@@ -176,14 +183,16 @@ export class QueueWorkflows implements Workflows {
 
   async retry(id: string, acting: ActingSettings = {}): Promise<readonly RetriedStepRecord[]> {
     checkedWorkflowId(id);
+    known(acting, ACTING);
     const { retryWorkflow } = await import('../queue/operate/retry-workflow.ts');
     const steps = await this.#host.withDatabase((db) => retryWorkflow(db, id, acting));
     if (steps.length === 0 && (await this.show(id)) === undefined) throw noSuchWorkflow(id);
     return steps.map(({ task_id: taskId, ...step }) => ({ ...step, taskId }));
   }
 
-  async wait(id: string, { timeout, signal }: WaitOptions = {}): Promise<WorkflowEnd> {
+  async wait(id: string, options: WaitOptions = {}): Promise<WorkflowEnd> {
     checkedWorkflowId(id);
+    const { timeout, signal } = known(options, WAIT);
     const timeoutMs = timeout === undefined ? undefined : toDurationMs(timeout, 'timeout');
     const waited = await this.#host.waitFor(id, { signal, ...(timeoutMs !== undefined && { timeoutMs }) });
     if (waited.kind === 'deadline') throw new WaitDeadlineError(id, 'workflow');
