@@ -4,6 +4,7 @@ import { wrapText } from '../lib/wrap.ts';
 import { COMMANDS } from './commands.ts';
 import type { CliCommand, CommandEntry } from './run/command.ts';
 import { declareGlobalOptions } from './run/global-options.ts';
+import { collect } from './select/collect.ts';
 
 /** Called with the command that the user named; commander's own object holds its arguments and options. */
 export type OnCall = (command: CliCommand, commander: Command) => Promise<void>;
@@ -24,6 +25,7 @@ export async function buildProgram(argv: readonly string[], onCall: OnCall): Pro
     })
     .configureOutput({ writeOut: printHelp, writeErr: printHelpToStderr, outputError: () => {} })
     .exitOverride();
+  refuseRepeated(program);
   for (const { heading, entries } of COMMANDS) {
     program.commandsGroup(heading);
     for (const entry of entries) await addCommand(program, entry, argv, onCall);
@@ -73,8 +75,21 @@ async function addCommand(
   const command = await entry.load();
   made.helpCommand(false);
   command.declare?.(made);
+  refuseRepeated(made);
   for (const child of command.subcommands ?? []) await addCommand(made, child, argv, onCall);
   if (command.run !== undefined) made.action(() => onCall(command, made));
+}
+
+/** Refuse an option with a value that is given twice, unless it takes several: the first value would be ignored. */
+function refuseRepeated(command: Command): void {
+  for (const option of command.options) {
+    if (!option.required || option.parseArg === collect) continue;
+    let times = 0;
+    command.on(`option:${option.name()}`, () => {
+      times += 1;
+      if (times > 1) command.error(`error: option '${option.flags}' is given twice`);
+    });
+  }
 }
 
 /** `taskq dead revive [options] <id...>`: does not repeat the global options for every parent. */

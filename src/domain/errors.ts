@@ -94,8 +94,15 @@ export class WaitDeadlineError extends TaskqError {
   override readonly code = 'wait_deadline';
   readonly id: string;
 
-  constructor(id: string, what: 'task' | 'workflow' = 'task') {
-    super('wait_deadline', `${what} ${id} has not ended in time and continues`);
+  constructor(
+    id: string,
+    what: 'task' | 'workflow' = 'task',
+    {
+      how = 'has not ended in time and continues',
+      hint,
+    }: { readonly how?: string; readonly hint?: string } = {},
+  ) {
+    super('wait_deadline', `${what} ${id} ${how}`, hint === undefined ? {} : { hint });
     this.name = 'WaitDeadlineError';
     this.id = id;
   }

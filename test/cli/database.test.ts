@@ -27,6 +27,17 @@ describe('the database', () => {
     });
   });
 
+  test('migrate names the URL that it uses where it cannot reach the server', async () => {
+    const env = { DATABASE_URL: empty.url, TASKQ_DIRECT_URL: 'postgres://ann:s3cr3t@127.0.0.1:1/db' };
+    const { code, stderr } = await runCommand(['migrate'], { cwd, env });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(
+        /cannot reach the database postgres:\/\/ann:\*\*\*@127\.0\.0\.1:1\/db: ECONNREFUSED/,
+      ),
+    });
+  });
+
   test.each(['list', 'migrate'])(
     '%s over TLS where the server has none: names sslmode, not the port',
     async (command) => {

@@ -101,6 +101,19 @@ describe('taskq enqueue --wait', () => {
     expect(stderr).toMatch(/taskq: task (\d+) has not ended in time and continues — see taskq show \1\n$/);
   });
 
+  test('after the deadline, --json has the id of the task that goes on', async () => {
+    const ofWait = ['--delay', '1h', '--wait', '200ms', '--json'];
+    const { code, stderr } = await project.run(['enqueue', 'double', '{"n":1}', ...ofWait]);
+    const { error } = JSON.parse(stderr.trim().split('\n').at(-1)!);
+    expect({ code, error }).toMatchObject({
+      code: 4,
+      error: { code: 'wait_deadline', id: expect.any(String) },
+    });
+    expect(JSON.parse((await project.run(['show', error.id, '--json'])).stdout)).toMatchObject({
+      id: error.id,
+    });
+  });
+
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],

@@ -25,6 +25,14 @@ describe('a command line that is wrong', () => {
     [['list', '--limt', '3'], "unknown option '--limt' (did you mean --limit?) — see taskq list --help"],
     [['--qiet', 'list'], "unknown option '--qiet' (did you mean --quiet?) — see taskq list --help"],
     [['show'], "missing required argument 'id' — see taskq show --help"],
+    [
+      ['work', '--queues', 'a', '--concurrency', '2', '--queues', 'b'],
+      "option '--queues <a,b>' is given twice — see taskq work --help",
+    ],
+    [
+      ['list', '--database-url', 'a', '--database-url', 'b'],
+      "option '--database-url <url>' is given twice — see taskq list --help",
+    ],
     [['list', '--type'], "option '--type <type>' argument missing — see taskq list --help"],
     [
       ['stats', 'now'],

@@ -198,7 +198,10 @@ test('a worker that outlives a failover that lost commits records nothing of the
 test('a worker whose registration a failover has lost registers again, with its settings and orders', async () => {
   const { old, promote } = await pair();
   await name.leadTo(old);
-  await writeFile(join(cwd, 'handlers/late.mjs'), 'export const maxAttempts = 7; export default () => "late";');
+  await writeFile(
+    join(cwd, 'handlers/late.mjs'),
+    'export const maxAttempts = 7; export default () => "late";',
+  );
   const fresh = await promote();
   const worker = work(['--queues', 'default,late'], { TASKQ_QUEUES: '' });
   const { worker_id: id } = await worker.waitForLog(event('worker.started'));

@@ -2,7 +2,7 @@ import { badOption } from '../../lib/bad-option.ts';
 import type { Wanted } from '../../queue/schema/grant-statements.ts';
 import { printable } from '../present/printable.ts';
 import type { CliCommand } from '../run/command.ts';
-import { collect } from '../select/task-filter.ts';
+import { collect } from '../select/collect.ts';
 
 interface GrantsOptions {
   readonly producer?: readonly string[];
@@ -75,10 +75,10 @@ export const grants: CliCommand<GrantsOptions> = {
 const LOCK_TIMEOUT = "set local lock_timeout = '1s';";
 
 const EXPLANATION = `
-Prints SQL for psql, or for review: taskq grants --worker shop | psql. Each role gets EXECUTE on the functions it needs,
-and nothing on a table; what it has otherwise, it keeps. The functions run as taskq_owner, a role that cannot log in and
-owns the schema: it is created, and the schema handed over. To migrate later, be a superuser or a member of it. A role
-that may call all functions of its kind gets those that a later release adds.`;
+Prints SQL for psql, or for review: taskq grants --worker shop | psql -v ON_ERROR_STOP=1. Each role gets EXECUTE on the
+functions it needs, and nothing on a table; what it has otherwise, it keeps. The functions run as taskq_owner, a role
+that cannot log in and owns the schema: it is created, and the schema handed over. To migrate later, be a superuser or a
+member of it. A role that may call all functions of its kind gets those that a later release adds.`;
 
 function wantedOf({ functions = [], followUps, ...options }: GrantsOptions): Wanted {
   const roles = (['producer', 'worker', 'reader', 'operator'] as const).flatMap((kind) =>

@@ -2,7 +2,7 @@ import type { MigrationStep } from '../../queue/schema/migrate.ts';
 import type { CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
 import type { Screen } from '../run/output.ts';
-import { collect } from '../select/task-filter.ts';
+import { collect } from '../select/collect.ts';
 
 interface MigrateOptions {
   readonly status?: true;

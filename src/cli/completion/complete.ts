@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander';
 import { buildProgram } from '../program.ts';
 import type { Suggestions } from '../run/command.ts';
-import { collect } from '../select/task-filter.ts';
+import { collect } from '../select/collect.ts';
 import { type Known, knownBy, type NamesOf } from './names.ts';
 import { optionNamed, parseWords, type WordsBefore } from './parse-words.ts';
 

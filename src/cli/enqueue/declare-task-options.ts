@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { PRIORITY_NAMES } from '../../domain/priority.ts';
 import type { Suggestions } from '../run/command.ts';
-import { collect } from '../select/task-filter.ts';
+import { collect } from '../select/collect.ts';
 
 export const TASK_SUGGESTIONS: Suggestions = {
   priority: [...'0123456789', ...Object.keys(PRIORITY_NAMES)],

@@ -1,3 +1,4 @@
+import { WaitDeadlineError } from '../../domain/errors.ts';
 import { whyNotStored } from '../../domain/why-not-stored.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
@@ -18,9 +19,7 @@ export async function reportEnd(
   waited: Waited,
 ): Promise<number> {
   if (waited.kind === 'deadline') {
-    throw new TaskqError('wait_deadline', `task ${id} has not ended in time and continues`, {
-      hint: `see taskq show ${id}`,
-    });
+    throw new WaitDeadlineError(id, 'task', { hint: `see taskq show ${id}` });
   }
   if (waited.kind === 'gone') {
     throw new TaskqError('no_such_task', `task ${id} has ended, and its retention kept no record of it`);

@@ -55,15 +55,22 @@ export function createContext({ command, env, options, output }: ContextOptions)
     if (output.format === 'text') for (const line of misspeltVariables(env)) output.talk(line);
     return (await import('./read-config.ts')).readConfig({ cwd, env, options });
   });
-  const databaseToMigrate = once(async () => {
+  const choose = once(async () => {
     const { chooseDatabase } = await import('./choose-database.ts');
+    return chooseDatabase({ cwd, env, output, config: (await config()).values });
+  });
+  const explainFor = async (url: string) => {
     const { explainDatabaseError } = await import('./explain-database-error.ts');
-    const chosen = await chooseDatabase({ cwd, env, output, config: (await config()).values });
-    explain = (error) => explainDatabaseError(error, chosen.url);
+    explain = (error) => explainDatabaseError(error, url);
+  };
+  const databaseToMigrate = once(async () => {
+    const chosen = await choose();
+    await explainFor(chosen.directUrl);
     return chosen;
   });
   const chosenDatabase = once(async () => {
-    const chosen = await databaseToMigrate();
+    const chosen = await choose();
+    await explainFor(chosen.url);
     if (chosen.kind === 'embedded') await (await import('./migrate-if-due.ts')).migrateIfDue(chosen.url);
     return chosen;
   });

@@ -1,3 +1,4 @@
+import { WaitDeadlineError } from '../../domain/errors.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { redactUrl } from '../../lib/redact-url.ts';
 import { messageOf } from '../../lib/thrown.ts';
@@ -29,9 +30,14 @@ function oneLine(text: string): string {
   return hidePasswords(text.replaceAll(/\s*\n\s*/g, ' '));
 }
 
-function asJson({ code, message, hint }: TaskqError): string {
+function asJson(error: TaskqError): string {
+  const { code, message, hint } = error;
   return JSON.stringify({
-    error: { code, message: oneLine(message), hint: hint === undefined ? null : oneLine(hint) },
+    error: {
+      ...{ code, message: oneLine(message), hint: hint === undefined ? null : oneLine(hint) },
+      // What goes on, for a script that asks for it later.
+      ...(error instanceof WaitDeadlineError && { id: error.id }),
+    },
   });
 }
 

@@ -12,6 +12,7 @@ import {
   type TaskFilter,
 } from '../../queue/inspect/task-filter.ts';
 import type { Suggestions } from '../run/command.ts';
+import { collect } from './collect.ts';
 
 /** The options that select tasks, wherever tasks are listed or acted on. */
 export interface FilterOptions {
@@ -158,11 +159,6 @@ export function filterSuggestions({ statuses }: Filtered): Suggestions {
     status: statuses,
     priority: [...'0123456789', ...Object.keys(PRIORITY_NAMES)],
   };
-}
-
-/** Collect an option that may be repeated. */
-export function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }
 
 /** Read `--tag k=v …`. Throws TaskqError (exit 2). */

@@ -1,4 +1,5 @@
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { WaitDeadlineError } from '../../domain/errors.ts';
+import { EXIT } from '../../lib/errors.ts';
 import {
   getWorkflowEnds,
   WORKFLOW_ENDS,
@@ -23,7 +24,7 @@ export async function waitForWorkflow(context: Context, id: string, limitMs: num
     const [{ state } = {}] = await getWorkflowEnds(await context.database(), [id]);
     const how =
       state === 'stuck' ? 'has not ended in time: it is stuck' : 'has not ended in time and continues';
-    throw new TaskqError('wait_deadline', `workflow ${id} ${how}`, { hint: `see taskq workflow show ${id}` });
+    throw new WaitDeadlineError(id, 'workflow', { how, hint: `see taskq workflow show ${id}` });
   } finally {
     await waiter.close(new Error('the wait is over'));
   }
