@@ -84,7 +84,11 @@ test('a dry run counts by payload as deep as without one, and does not say none 
 
 test('an operation is listed, shown and stopped, by whoever comes next', async () => {
   await dead(2);
-  const id = (await project.run([...REVIVE, '--canary', '1', '--rate', '1/1m', '--detach'])).stdout.trim();
+  const started = await project.run([...REVIVE, '--canary', '1', '--rate', '1/1m', '--detach']);
+  const id = started.stdout.trim();
+  expect(started.stderr).toBe(
+    `no worker is running: start one, or advance it with taskq operations wait ${id}\n`,
+  );
   const list = await project.run(['operations', '--state', 'canary']);
   expect(list.stdout).toMatch(new RegExp(`^ID +VERB +STATE .*\\n *${id} +revive +canary +0/2 `));
   const shown = (await project.run(['operations', 'show', id])).stdout;

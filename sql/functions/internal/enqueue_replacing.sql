@@ -29,6 +29,8 @@ declare
   periods jsonb[];
   todo bigint[];
   later bigint[];
+  -- Of those: their key is held by a task of another type or group, which keeps both.
+  others bigint[];
   -- Of each task of a round: its place, and the first place of its key.
   places bigint[];
   leaders bigint[];
@@ -64,7 +66,8 @@ begin
           and g.group_key is not distinct from first_value(g.group_key) over of_key as is_alike
       from unnest(given) as g
       join unnest(policies, periods) with ordinality as p (policy, period, place) on p.place = g.place
-      where g.place = any (todo)
+      -- Joined: an array would be searched for each task.
+      join unnest(todo) as asked_now (place) on asked_now.place = g.place
       window of_key as (partition by g.queue, g.key, case when g.key is null then g.place end order by g.place)
     ),
     -- What comes of them one after the other: a task with the content of the last one that replaces, the time of the
@@ -149,6 +152,18 @@ begin
     end if;
     perform taskq.ask_for(array_agg(r.id), ts, false)
     from unnest(ids, answers) as r (id, answer) where r.answer = 'created' having count(*) > 0;
+
+    -- Answer now what no later round can change: else each group of a key would cost a round.
+    select array_agg(g.place) filter (where h.is_other), array_agg(g.place) filter (where h.is_other is not true)
+    into others, later
+    from unnest(given) as g
+    join unnest(later) as left_over (place) on left_over.place = g.place
+    left join lateral (
+      select l.type <> g.type or l.group_key is distinct from g.group_key as is_other from taskq.tasks l
+      where l.queue || '' = g.queue and l.unique_key = g.key limit 1
+    ) as h on true;
+    places := places || others;
+    leaders := leaders || others;
 
     return query
     select e.place, coalesce(r.id, t.id, h.task_id), e.place = e.leader and coalesce(r.answer = 'created', false),
