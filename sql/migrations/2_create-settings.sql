@@ -394,6 +394,8 @@ create table taskq.workers (
   running integer not null default 0,
   ahead integer not null default 0,
   timed_out integer not null default 0,
+  -- How many of its leases it has found to be lost, since it started.
+  leases_lost bigint not null default 0,
   cursors jsonb,
   constraint a_worker_has_a_positive_id check (id > 0),
   constraint a_worker_has_1_to_10000_slots check (concurrency between 1 and 10000),
@@ -742,7 +744,8 @@ create table taskq.sample (
 with (fillfactor = 45);
 
 -- When a worker last began to fold and to sample, for all workers together, and how often since the last success; when
--- the last sample was taken, how long that took, and how many groups of dead letters there were.
+-- the last sample was taken, how long that took, and how many groups of dead letters there were. leases_lost is the sum
+-- of the workers whose rows are gone.
 create table taskq.sampling (
   only_row boolean primary key default true,
   begun_at timestamptz not null default '-infinity',
@@ -750,6 +753,7 @@ create table taskq.sampling (
   sampled_at timestamptz not null default '-infinity',
   took_ms double precision not null default 0,
   dead_groups integer not null default 0,
+  leases_lost bigint not null default 0,
   constraint there_is_one_row check (only_row)
 );
 

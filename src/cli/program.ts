@@ -4,7 +4,6 @@ import { wrapText } from '../lib/wrap.ts';
 import { COMMANDS } from './commands.ts';
 import type { CliCommand, CommandEntry } from './run/command.ts';
 import { declareGlobalOptions } from './run/global-options.ts';
-import { collect } from './select/collect.ts';
 
 /** Called with the command that the user named; commander's own object holds its arguments and options. */
 export type OnCall = (command: CliCommand, commander: Command) => Promise<void>;
@@ -25,7 +24,6 @@ export async function buildProgram(argv: readonly string[], onCall: OnCall): Pro
     })
     .configureOutput({ writeOut: printHelp, writeErr: printHelpToStderr, outputError: () => {} })
     .exitOverride();
-  refuseRepeated(program);
   for (const { heading, entries } of COMMANDS) {
     program.commandsGroup(heading);
     for (const entry of entries) await addCommand(program, entry, argv, onCall);
@@ -75,19 +73,20 @@ async function addCommand(
   const command = await entry.load();
   made.helpCommand(false);
   command.declare?.(made);
-  refuseRepeated(made);
+  refuseRepeatedLists(made);
   for (const child of command.subcommands ?? []) await addCommand(made, child, argv, onCall);
   if (command.run !== undefined) made.action(() => onCall(command, made));
 }
 
-/** Refuse an option with a value that is given twice, unless it takes several: the first value would be ignored. */
-function refuseRepeated(command: Command): void {
+/** Refuse a list that is given twice, such as --queues: of other options the last one counts, as in a shell's aliases. */
+function refuseRepeatedLists(command: Command): void {
   for (const option of command.options) {
-    if (!option.required || option.parseArg === collect) continue;
+    if (!/<\w+,\w+>/.test(option.flags)) continue;
     let times = 0;
     command.on(`option:${option.name()}`, () => {
       times += 1;
-      if (times > 1) command.error(`error: option '${option.flags}' is given twice`);
+      if (times > 1)
+        command.error(`error: option '${option.flags}' is given twice: separate the names with commas`);
     });
   }
 }

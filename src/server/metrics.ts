@@ -79,6 +79,7 @@ function ofTasks({ pairs, bounds_ms: boundsMs }: Sample): Metric[] {
 
 function ofWorkers({ unhandled, workers, pairs }: Sample): Metric[] {
   const { live, paused, stopping, silent, slots, busy, heartbeat_delay_ms: delayMs } = workers!;
+  const { leases_lost: leasesLost } = workers!;
   const lost = pairs.reduce((sum, { attempts }) => sum + attempts.lost, 0);
   return [
     gauge(
@@ -97,6 +98,7 @@ function ofWorkers({ unhandled, workers, pairs }: Sample): Metric[] {
       'The longest time since the last heartbeat of a worker that is not silent.',
       orNone(delayMs),
     ),
+    counter('lease_lost_total', 'Leases that live workers found to be lost.', one(leasesLost)),
     counter('rescued_total', 'Attempts that were taken back from workers that had gone silent.', one(lost)),
   ];
 }

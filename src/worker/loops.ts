@@ -65,6 +65,7 @@ export function startLoops(
     untilStopped(VACUUM_MS, () => vacuumer.look()),
     untilStopped(SAMPLE_MS, () => sample({ db: pool, stop })),
     untilStopped(heartbeatMs, async () => heartbeats.sendCursors(state.cursor.snapshot())),
+    untilEnded(heartbeatMs, async () => heartbeats.sendLost(state.ends.counts.total.lost)),
     ...(watched === undefined ? [] : [untilStopped(LOOK_MS, () => reload(watched, db, state, heartbeats))]),
   ];
 }

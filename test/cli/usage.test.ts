@@ -27,11 +27,7 @@ describe('a command line that is wrong', () => {
     [['show'], "missing required argument 'id' — see taskq show --help"],
     [
       ['work', '--queues', 'a', '--concurrency', '2', '--queues', 'b'],
-      "option '--queues <a,b>' is given twice — see taskq work --help",
-    ],
-    [
-      ['list', '--database-url', 'a', '--database-url', 'b'],
-      "option '--database-url <url>' is given twice — see taskq list --help",
+      "option '--queues <a,b>' is given twice: separate the names with commas — see taskq work --help",
     ],
     [['list', '--type'], "option '--type <type>' argument missing — see taskq list --help"],
     [

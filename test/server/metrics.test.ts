@@ -74,6 +74,7 @@ test('promtool finds nothing wrong with them, and sees a fault', async () => {
       'taskq_run_seconds_count{queue="default",type="work"} 1',
       'taskq_queue_paused{queue="mail"} 1',
       'taskq_workers{state="live"} 1',
+      'taskq_lease_lost_total 0',
       'taskq_rescued_total 0',
       'taskq_http_requests_total{route="/api/v1/tasks",method="POST",code="201"} 1',
       'taskq_http_requests_total{route="_other",method="_other",code="404"} 1',

@@ -42,6 +42,13 @@ describe('a worker that was stopped for longer than its lease, its task waiting 
     });
     expect(await queue.errors(id)).toMatchObject([LOST]);
     expect(eventsOf(zombie, 'lease.lost')).toHaveLength(1);
+    // As /metrics has it, once a heartbeat has told.
+    const lost = () =>
+      queue.value<number>("select (taskq.get_sample() -> 'workers' ->> 'leases_lost')::integer");
+    await until(
+      async () => (await lost()) === 1,
+      async () => 'no heartbeat has told of the lost lease',
+    );
   });
 
   test('can write nothing when its handler ends with a throw', async () => {

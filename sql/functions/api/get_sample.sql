@@ -5,8 +5,9 @@
 -- the names `_other`. waits and runs say how many attempts took up to each of bounds_ms, and longer than the last;
 -- wait_ms and run_ms are their sums. unhandled has the types of waiting tasks that no live worker handles, with their
 -- number (tasks), those after the first _most as one. workers counts the live, paused, stopping and silent ones (see
--- taskq.list_workers), the slots of those that are not silent, how many of these are busy, and the longest time since a
--- heartbeat (heartbeat_delay_ms; null: there is none).
+-- taskq.list_workers), the slots of those that are not silent, how many of these are busy, the longest time since a
+-- heartbeat (heartbeat_delay_ms; null: there is none), and the leases that workers have found to be lost (leases_lost,
+-- by their heartbeats).
 --
 -- It reads no task. Sums begin with the first task of a queue and type, and go on as long as the metrics of one of its
 -- days are kept.
@@ -117,7 +118,12 @@ begin
           group by 2
         ) as y
       ), '[]'),
-      'workers', case when patterns is null then (select to_jsonb(w) from taskq.count_workers(ts) as w) end
+      'workers', case when patterns is null then (
+        select to_jsonb(w) || jsonb_build_object(
+          'leases_lost', s.leases_lost + (select coalesce(sum(l.leases_lost), 0) from taskq.workers l)
+        )
+        from taskq.count_workers(ts) as w
+      ) end
     )
     from taskq.sampling s
   );

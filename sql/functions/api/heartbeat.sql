@@ -8,6 +8,7 @@
 --
 -- options, all for the row of the worker: cursors (the positions of its claims: an object, or it is not stored),
 -- running, ahead and timed_out (the number of its tasks in slots, claimed ahead, and in slots past their timeout),
+-- leases_lost (how many it has found to be lost so far),
 -- lease_ms (in force from now on: others judge by it whether the worker is alive, and which of its leases end too late.
 -- It may grow before any lease is longer, and shrink once none is), stopping (true: it claims nothing more, as after
 -- taskq.stop_worker).
@@ -39,8 +40,10 @@ declare
   -- One second more: another heartbeat of this worker may have read the clock a moment later.
   too_late timestamptz := ts + make_interval(secs => least(_lease_ms, 86400000) / 1000.0 + 1);
 begin
-  if options - '{cursors,running,ahead,timed_out,lease_ms,stopping}'::text[] <> '{}' then
-    perform taskq.refuse_unknown_options('heartbeat', options, '{cursors,running,ahead,timed_out,lease_ms,stopping}');
+  if options - '{cursors,running,ahead,timed_out,leases_lost,lease_ms,stopping}'::text[] <> '{}' then
+    perform taskq.refuse_unknown_options(
+      'heartbeat', options, '{cursors,running,ahead,timed_out,leases_lost,lease_ms,stopping}'
+    );
   end if;
   if not coalesce(_lease_ms <= 86400000, false) then
     perform taskq.refuse_option('heartbeat', 'lease_ms', to_jsonb(_lease_ms));
@@ -59,6 +62,7 @@ begin
     running = coalesce((options ->> 'running')::integer, running),
     ahead = coalesce((options ->> 'ahead')::integer, ahead),
     timed_out = coalesce((options ->> 'timed_out')::integer, timed_out),
+    leases_lost = coalesce((options ->> 'leases_lost')::bigint, leases_lost),
     stop_requested_at = case
       when options -> 'stopping' = 'true' then coalesce(stop_requested_at, ts) else stop_requested_at end
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);

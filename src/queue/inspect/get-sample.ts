@@ -24,6 +24,8 @@ export interface WorkerCounts extends Readonly<Record<'live' | 'paused' | 'stopp
   readonly busy: number;
   /** The longest time since the heartbeat of one that is not silent; null: there is none. */
   readonly heartbeat_delay_ms: number | null;
+  /** Leases that workers have found to be lost. */
+  readonly leases_lost: number;
 }
 
 export interface SampledPair {

@@ -27,8 +27,16 @@ export interface HeartbeatRequest {
   readonly deadlineMs?: number;
   /** The worker's claim cursor, stored for workers that start later; undefined: leave the stored one. */
   readonly cursors?: unknown;
-  /** The number of tasks in slots, claimed ahead, and in slots past their timeout, for display; absent: unchanged. */
-  readonly counts?: { readonly running: number; readonly ahead: number; readonly timedOut?: number };
+  /**
+   * The number of tasks in slots, claimed ahead, and in slots past their timeout, and of leases found to be lost so far,
+   * for display; absent: unchanged.
+   */
+  readonly counts?: {
+    readonly running: number;
+    readonly ahead: number;
+    readonly timedOut?: number;
+    readonly lost?: number;
+  };
   /** The worker drains: it claims nothing more. */
   readonly stopping?: true;
 }
@@ -71,6 +79,7 @@ export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promi
       leaseMs,
       JSON.stringify({
         ...{ cursors, running: counts?.running, ahead: counts?.ahead, timed_out: counts?.timedOut },
+        leases_lost: counts?.lost,
         ...{ lease_ms: inForceMs, stopping },
       }),
     ],

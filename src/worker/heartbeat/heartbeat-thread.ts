@@ -27,6 +27,8 @@ port.on('message', (message: ToHeartbeat) => {
   switch (message.kind) {
     case 'cursors':
       return renewal.setCursors(message.cursors);
+    case 'leasesLost':
+      return renewal.setLost(message.leases);
     case 'draining':
       return renewal.drain();
     case 'leaseSwitched':

@@ -6,6 +6,8 @@ import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-mes
 export interface Heartbeats {
   /** Send our claim cursors, from which workers that start later may begin. */
   sendCursors(cursors: unknown): void;
+  /** Send how many leases have been found to be lost. */
+  sendLost(leases: number): void;
   /** Send a heartbeat now that shows the worker as stopping, as do all later ones. */
   sendDraining(): void;
   /** Tasks are now leased for `leaseMs`, and no statement in flight leases them for the previous length. */
@@ -50,6 +52,7 @@ export function startHeartbeats(
   });
   return {
     sendCursors: (cursors) => send({ kind: 'cursors', cursors }),
+    sendLost: (leases) => send({ kind: 'leasesLost', leases }),
     sendDraining: () => send({ kind: 'draining' }),
     leaseSwitched: (leaseMs) => send({ kind: 'leaseSwitched', leaseMs }),
     async stop() {

@@ -30,6 +30,7 @@ export class LeaseRenewal {
   readonly #options: LeaseRenewalOptions;
   readonly #lengths: LeaseChange;
   #cursors: unknown;
+  #lost = 0;
   #isDraining = false;
   #cancels: CancelRequests = new Map();
 
@@ -51,6 +52,11 @@ export class LeaseRenewal {
   /** The deadline of an answer of the database: a late one is useless. */
   get deadlineMs(): number {
     return Math.min(5000, this.#lengths.shortestMs / 3);
+  }
+
+  /** So many leases have been found to be lost. */
+  setLost(lost: number): void {
+    this.#lost = lost;
   }
 
   /** Store these cursors with the next heartbeat. */
@@ -100,7 +106,7 @@ export class LeaseRenewal {
       inForceMs: lengths.inForceMs,
       held,
       cursors: this.#cursors,
-      counts: { running, ahead: held.length - running, timedOut },
+      counts: { running, ahead: held.length - running, timedOut, lost: this.#lost },
       ...(this.#isDraining && { stopping: true }),
       deadlineMs: this.deadlineMs,
     });
