@@ -8,8 +8,8 @@ import {
 } from '../domain/setting-tables.ts';
 import { badOption } from '../lib/bad-option.ts';
 import { TaskqError } from '../lib/errors.ts';
-import { didYouMean } from '../lib/nearest.ts';
 import type { GroupChanges } from './group-records.ts';
+import { known } from './known-options.ts';
 
 /** Settings to change of a queue: null removes one, so that what workers have configured applies again. */
 export type QueueChanges = { readonly [Name in keyof QueueInput]: QueueInput[Name] | null };
@@ -39,10 +39,7 @@ function changesOf<Table extends SettingTable>(
 ): StoredChanges<Table> {
   if (typeof changes !== 'object' || changes === null)
     throw badOption('expected an object of settings by name');
-  const known = Object.keys(table);
-  const unknown = Object.keys(changes).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw badOption(`unknown option "${unknown}"${didYouMean(unknown, known)}`);
-  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  const given = Object.entries(known(changes, table)).filter(([, value]) => value !== undefined);
   return Object.fromEntries(
     given.map(([name, value]) => {
       const { column, parse } = table[name]!;

@@ -7,7 +7,10 @@ export type Names<Options> = { readonly [Name in keyof Options]-?: true };
 
 export const ACTING: Names<ActingSettings> = { by: true, reason: true };
 
-/** Returns the options. Throws TaskqError for another name: one that was misspelt would be ignored. */
+/**
+ * Returns the options; an untyped caller may give none. Throws TaskqError for another name than those of `names`: one that
+ * was misspelt would be ignored.
+ */
 export function known<Options extends object>(options: Options, names: Names<Options>): Options {
   const unknown = Object.keys(options ?? {}).find((name) => !Object.hasOwn(names, name));
   if (unknown === undefined) return options ?? ({} as Options);

@@ -4,7 +4,6 @@ import { storedPayload } from '../domain/payload.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
 import { badOption } from '../lib/bad-option.ts';
 import type { Queryable } from '../lib/database.ts';
-import { didYouMean } from '../lib/nearest.ts';
 import { findIds, findPages, findTasks } from '../queue/inspect/find-tasks.ts';
 import {
   type BulkVerb,
@@ -26,7 +25,7 @@ import { type RetryAnswer, retry } from '../queue/operate/retry.ts';
 import { type ReviveAnswer, revive } from '../queue/operate/revive.ts';
 import { getEnds } from '../queue/protocol/get-ends.ts';
 import { type DiscardAnswer, deletionOf, type PurgeAnswer } from './deletion.ts';
-import { known } from './known-options.ts';
+import { ACTING, known, type Names } from './known-options.ts';
 import { reviveOptions } from './revive-options.ts';
 import type {
   BulkSettings,
@@ -41,6 +40,8 @@ import { recordOf, type TaskRecord } from './task-record.ts';
 
 /** Returns what is wrong with a payload for a type; null if nothing. */
 export type FindProblem = (type: string, payload: unknown) => Promise<string | null>;
+
+const BULK: Names<BulkSettings> = { ...ACTING, limit: true, signal: true, all: true };
 
 /** A list that reads and acts when asked. */
 export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
@@ -175,15 +176,8 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
   }
 
   /** Returns the filter for all tasks that an action is for. Throws TaskqError. */
-  #filterOf(
-    verb: BulkVerb,
-    { limit, all, signal: _, ...unknown }: Omit<BulkSettings, 'by' | 'reason'>,
-  ): TaskFilter {
-    const [name] = Object.keys(unknown);
-    if (name !== undefined)
-      throw badOption(
-        `unknown option "${name}"${didYouMean(name, ['limit', 'all', 'signal', 'by', 'reason'])}`,
-      );
+  #filterOf(verb: BulkVerb, bulk: Omit<BulkSettings, 'by' | 'reason'>): TaskFilter {
+    const { limit, all } = known<BulkSettings>(bulk, BULK);
     const filtered: Filtered = FILTERED[verb];
     // A status that the action is for anyway is no filter.
     const { status, ...rest } = this.#given;

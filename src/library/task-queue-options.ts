@@ -1,12 +1,11 @@
 import type { EnqueueOptions } from '../domain/enqueue-options.ts';
 import type { HandlerMap, PayloadOf, TypeOf, UnknownHandlers } from '../domain/handler-map.ts';
 import { badOption } from '../lib/bad-option.ts';
-import { didYouMean } from '../lib/nearest.ts';
 import type { PgClient, PgPool } from '../lib/pg-client.ts';
 import { SYNCHRONOUS_COMMITS, type SynchronousCommit } from '../lib/synchronous-commit.ts';
 import type { Enqueued } from '../queue/protocol/enqueue.ts';
 import type { ActingSettings } from './acting-settings.ts';
-import { ACTING, type Names } from './known-options.ts';
+import { ACTING, known, type Names } from './known-options.ts';
 
 export type TaskQueueOptions<Handlers> = {
   /** Handlers by type: payloads are checked against their schemas, and their types count as known. */
@@ -97,14 +96,10 @@ export const WAIT: Names<WaitOptions> = { timeout: true, signal: true };
 
 /** Throws TaskqError for an unknown option. */
 export function checkedOptions<Handlers>(options: TaskQueueOptions<Handlers>): TaskQueueOptions<Handlers> {
-  // An untyped caller may pass no options at all.
-  const given: object = options ?? {};
-  const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name));
-  if (unknown === undefined) return given as TaskQueueOptions<Handlers>;
-  throw badOption(`unknown option "${unknown}"${didYouMean(unknown, OPTIONS)}`);
+  return known(options, {
+    ...{ handlers: true, databaseUrl: true, pool: true, directUrl: true, synchronousCommit: true },
+  });
 }
-
-const OPTIONS = ['handlers', 'databaseUrl', 'pool', 'directUrl', 'synchronousCommit'];
 
 /** Throws TaskqError for another value than PostgreSQL's. */
 export function checkedCommit(given: SynchronousCommit | undefined): SynchronousCommit | undefined {

@@ -14,12 +14,12 @@ import { badOption } from '../lib/bad-option.ts';
 import { checkedUrl } from '../lib/checked-url.ts';
 import { TaskqError } from '../lib/errors.ts';
 import type { Level } from '../lib/level.ts';
-import { didYouMean } from '../lib/nearest.ts';
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import { configuredSettings } from '../worker/configured-settings.ts';
 import type { Isolation } from '../worker/handlers/handler.ts';
 import type { ConfiguredSettings, WorkerOptions } from '../worker/worker-options.ts';
 import type { WorkerEvent } from './event-listener.ts';
+import { known, type Names } from './known-options.ts';
 
 /** Options of `taskq work`, for a worker inside an application. Durations are text or milliseconds. */
 export interface CreateWorkerOptions {
@@ -104,10 +104,7 @@ export type WorkerSettings = Omit<WorkerOptions, 'handlers' | 'events' | 'stop' 
 
 /** Checks the options and fills in defaults, as the command line does. Throws TaskqError. */
 export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
-  // An untyped caller may pass no options at all.
-  const unknown = Object.keys(options ?? {}).find((key) => !KEYS.includes(key));
-  if (unknown !== undefined) throw badOption(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
-  const { databaseUrl, directUrl, name, maxTasks, handlers } = options ?? {};
+  const { databaseUrl, directUrl, name, maxTasks, handlers } = known(options, NAMES);
   if (databaseUrl === undefined) throw badOption('databaseUrl is missing');
   if (typeof handlers !== 'string' && (typeof handlers !== 'object' || handlers === null)) {
     throw badOption('handlers are missing: pass a map by type, or the directory of their files');
@@ -177,38 +174,38 @@ export function isolationOf(options: CreateWorkerOptions): Isolation {
   return read(options, 'isolation', 'isolation') as Isolation;
 }
 
-const KEYS: readonly string[] = [
-  'databaseUrl',
-  'directUrl',
-  'synchronousCommit',
-  'handlers',
-  'concurrency',
-  'queues',
-  'types',
-  'isolation',
-  'batch',
-  'claim',
-  'lease',
-  'heartbeat',
-  'poll',
-  'rescue',
-  'grace',
-  'killAfter',
-  'name',
-  'maxAttempts',
-  'backoff',
-  'timeout',
-  'expires',
-  'retention',
-  'taskTypes',
-  'queueSettings',
-  'schedules',
-  'paused',
-  'untilIdle',
-  'maxTasks',
-  'onEvent',
-  'logLevel',
-] satisfies readonly (keyof CreateWorkerOptions)[];
+const NAMES: Names<CreateWorkerOptions> = {
+  databaseUrl: true,
+  directUrl: true,
+  synchronousCommit: true,
+  handlers: true,
+  concurrency: true,
+  queues: true,
+  types: true,
+  isolation: true,
+  batch: true,
+  claim: true,
+  lease: true,
+  heartbeat: true,
+  poll: true,
+  rescue: true,
+  grace: true,
+  killAfter: true,
+  name: true,
+  maxAttempts: true,
+  backoff: true,
+  timeout: true,
+  expires: true,
+  retention: true,
+  taskTypes: true,
+  queueSettings: true,
+  schedules: true,
+  paused: true,
+  untilIdle: true,
+  maxTasks: true,
+  onEvent: true,
+  logLevel: true,
+};
 
 /** Returns the lowest level of the events for `onEvent`. */
 export function logLevelOf(options: CreateWorkerOptions): Level {

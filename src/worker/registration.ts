@@ -49,8 +49,8 @@ export async function registerAtFirst(db: Queryable, options: WorkerOptions): Pr
 }
 
 /**
- * Register again a worker whose row is gone, with what it does now: the server may have lost the commit that stored it,
- * in a failover, or the worker may have been stopped for so long that others have forgotten it.
+ * Register a worker again whose row is gone, with what it does now. A failover may have lost the row, or other workers
+ * have removed it, if this one was suspended for weeks.
  */
 export async function registerAgain(db: Queryable, state: WorkerState): Promise<void> {
   if (!state.isForgotten) return;

@@ -50,13 +50,13 @@ export async function reload(
   }
   // A pending store of the previous handlers may finish after this one: then store once more.
   state.unstored = isStored && state.unstored === undefined ? undefined : handlers;
-  const before = new Set(state.handled);
+  const before = state.handlers;
   state.exchange(handlers);
   heartbeats.sendCursors(state.cursor.snapshot());
   events.event('handlers.reloaded', {
     changed,
     added: [...handlers.keys()].filter((type) => !before.has(type)),
-    removed: [...before].filter((type) => !handlers.has(type)),
+    removed: [...before.keys()].filter((type) => !handlers.has(type)),
   });
 }
 

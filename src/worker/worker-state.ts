@@ -46,9 +46,9 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   readonly db: Queryable;
   readonly workerId: number;
   readonly uniquePart: string;
-  /** The types that have a handler now. */
-  handled: readonly string[];
-  /** Of these, the types of which it takes tasks. */
+  /** The handlers in use, by type. */
+  handlers: Handlers;
+  /** Of these types, those of which it takes tasks. */
   types: readonly string[];
   readonly cursor = new ClaimCursor();
   readonly claimContext: ClaimContext;
@@ -79,8 +79,6 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   orders: Orders;
   /** Handlers whose settings are not all stored yet, because others have their types locked; see `storeTypes`. */
   unstored: Handlers | undefined;
-  /** Those in use. */
-  handlers: Handlers;
   /** A heartbeat has found no row of this worker; see `registerAgain`. */
   isForgotten = false;
   /** Tasks that `untilIdle` left, counted by reason. */
@@ -98,8 +96,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     this.workerId = workerId;
     this.uniquePart = uniquePart;
     this.handlers = handlers;
-    this.handled = [...handlers.keys()];
-    this.types = this.handled;
+    this.types = [...handlers.keys()];
     this.orders = ordersAtFirst(options);
     this.lease = new LeaseLength(leaseMs, heartbeatMs);
     this.heartbeat = new HeartbeatState({ leaseMs: () => this.lease.ms, events, slotFreed });
@@ -252,21 +249,21 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   /** Use these handlers for all further starts; running attempts keep theirs. */
   exchange(handlers: Handlers): void {
     this.handlers = handlers;
-    this.handled = [...handlers.keys()];
     this.executor.exchange(handlers);
     this.#serveTypes();
   }
 
   #leaveOutRefused(): void {
     const refused = this.reporter.refusedTypes;
-    if (refused.size === 0 && this.types.length === this.handled.length) return;
-    if (this.handled.some((type) => this.types.includes(type) === refused.has(type))) this.#serveTypes();
+    if (refused.size === 0 && this.types.length === this.handlers.size) return;
+    if ([...this.handlers.keys()].some((type) => this.types.includes(type) === refused.has(type)))
+      this.#serveTypes();
   }
 
   /** Serve the types it has handlers for, except those whose outcomes the database refuses. */
   #serveTypes(): void {
     const refused = this.reporter.refusedTypes;
-    this.types = this.handled.filter((type) => !refused.has(type));
+    this.types = [...this.handlers.keys()].filter((type) => !refused.has(type));
     this.releaseUnserved();
     this.refresh();
   }

@@ -109,13 +109,7 @@ begin
     for one in
       select o.id
       from unnest(ids) as o (id)
-      left join lateral (
-        select d.queue, d.unique_key from taskq.dead_tasks d where d.id = o.id
-        union all
-        select f.queue, f.unique_key from taskq.finished_tasks f
-        where f.id = o.id and f.status in ('cancelled', 'expired')
-        limit 1
-      ) as k on true
+      cross join lateral taskq.key_of_ended(o.id) as k
       order by k.queue, k.unique_key nulls first, o.id
     loop
       begin
@@ -190,13 +184,7 @@ begin
         jsonb_build_object('key', k.unique_key, 'holder', taskq.find_by_key(k.queue, k.unique_key)::text)
     end
   from unnest(steps, ids) as o (step, task_id)
-  left join lateral (
-    select d.queue, d.unique_key from taskq.dead_tasks d where d.id = o.task_id
-    union all
-    select f.queue, f.unique_key from taskq.finished_tasks f
-    where f.id = o.task_id and f.status in ('cancelled', 'expired')
-    limit 1
-  ) as k on true
+  cross join lateral taskq.key_of_ended(o.task_id) as k
   union all
   select a.step, a.task_id, 'ending', null from unnest(asked_steps, asked) as a (step, task_id);
 end

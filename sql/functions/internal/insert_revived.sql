@@ -10,7 +10,6 @@ as $$
 #variable_conflict use_column
 declare
   made bigint[];
-  losers bigint[];
 begin
   with inserted as (
     insert into taskq.tasks
@@ -37,11 +36,7 @@ begin
     returning id
   )
   select coalesce(array_agg(id), '{}') into made from inserted;
-  losers := taskq.find_losers(made);
-  if cardinality(losers) > 0 then
-    delete from taskq.tasks t where t.id = any (losers);
-    made := array(select m.id from unnest(made) as m (id) where m.id <> all (losers));
-  end if;
+  made := taskq.without_losers(made);
   perform taskq.append_counts('revived', made, _ts) where made <> '{}';
   return made;
 end

@@ -13,7 +13,6 @@ set enable_mergejoin = off
 as $$
 declare
   made bigint[];
-  losers bigint[];
 begin
   -- One that is being purged comes back or is gone, and not both.
   perform from taskq.finished_tasks f
@@ -53,11 +52,7 @@ begin
     returning id
   )
   select coalesce(array_agg(i.id), '{}') into made from inserted i;
-  losers := taskq.find_losers(made);
-  if cardinality(losers) > 0 then
-    delete from taskq.tasks t where t.id = any (losers);
-    made := array(select m.id from unnest(made) as m (id) where m.id <> all (losers));
-  end if;
+  made := taskq.without_losers(made);
   perform taskq.append_counts('revived', made, _ts);
   delete from taskq.dead_tasks d where d.id = any (made);
   delete from taskq.finished_tasks f where f.id = any (made) and f.status in ('cancelled', 'expired');

@@ -3,7 +3,7 @@ import { checkedPatch, type OperationLimits, storedLimits } from '../../domain/o
 import { parsePayload } from '../../domain/payload.ts';
 import { badOption } from '../../lib/bad-option.ts';
 import { showOperation } from '../../queue/inspect/list-operations.ts';
-import { listWorkers } from '../../queue/inspect/list-workers.ts';
+import { isAlive, listWorkers } from '../../queue/inspect/list-workers.ts';
 import { type NewOperation, startedId, startOperation } from '../../queue/operate/operations.ts';
 import type { ReviveOptions } from '../../queue/operate/revive.ts';
 import type { Context } from '../run/context.ts';
@@ -72,8 +72,7 @@ export async function reviveStaged(
   const id = startedId(started, expect);
   if (options.detach === undefined) return followOperation(context, id);
   await context.output.answer(await showOperation(db, id), () => id);
-  const workers = await listWorkers(db, {}, 1000);
-  if (context.output.format === 'text' && !workers.some(({ status }) => status === 'live'))
+  if (context.output.format === 'text' && !(await listWorkers(db, {}, 1000)).some(isAlive))
     context.output.talk(`no worker is running: start one, or advance it with taskq operations wait ${id}`);
   return undefined;
 }

@@ -81,7 +81,8 @@ export async function listWorkersNow(
   return found.map(({ worker }) => worker);
 }
 
-function isAlive({ status }: ListedWorker): boolean {
+/** Whether it runs, as far as its heartbeats tell: live, paused or stopping. */
+export function isAlive({ status }: ListedWorker): boolean {
   return status === 'live' || status === 'paused' || status === 'stopping';
 }
 
