@@ -20,7 +20,8 @@ async function counted(session: Session = queue.admin): Promise<string[]> {
 }
 
 test('a function that adds a task, or ends one, counts it', async () => {
-  const functions = await readFunctions();
+  // It takes back what its caller has just inserted, and the caller counts what is left.
+  const functions = (await readFunctions()).filter(({ name }) => name !== 'without_losers');
   const moving = functions.filter(({ text }) =>
     /insert into taskq\.(tasks|finished_tasks|dead_tasks)|delete from taskq\.tasks\b/.test(text),
   );

@@ -168,7 +168,7 @@ test('a worker that was stopped in the middle of a busy handler, past its timeou
   // Part of its blocking is left when it is stopped, and when it continues.
   const id = await queue.enqueue('block', { ms: 1400 }, { timeout_ms: 200, max_attempts: 1 });
   const worker = queue.work(['--grace', '1500ms', '--lease', '30s']);
-  await queue.saw(id, 'start');
+  await worker.waitForLog((line) => line.msg === 'blocks');
   worker.kill('SIGSTOP');
   // Longer than the watchdog's patience: the timeout, the grace, and two seconds.
   await queue.rows('select pg_sleep(4.2)');
@@ -181,6 +181,20 @@ test('a worker that was stopped in the middle of a busy handler, past its timeou
   });
   await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
   expect(eventsOf(worker, 'worker.unresponsive')).toEqual([]);
+});
+
+test('a worker that was stopped after a handler was asked to end gives it its grace all the same', async () => {
+  const payload = { until: 'go', deaf: true };
+  const id = await queue.enqueue('wait', payload, { timeout_ms: 200, max_attempts: 1 });
+  const worker = queue.work(['--grace', '1500ms', '--lease', '30s']);
+  await worker.waitForLog((line) => line.msg === 'aborted');
+  worker.kill('SIGSTOP');
+  await queue.rows('select pg_sleep(3)');
+  await queue.witness(id, 'go');
+  worker.kill('SIGCONT');
+  await worker.waitForLog(event('task.died', id));
+  await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
+  expect(eventsOf(worker, 'task.abandoned')).toEqual([]);
 });
 
 test('a worker whose handler lets go of its thread while the watchdog still connects lives on', async () => {

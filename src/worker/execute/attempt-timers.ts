@@ -2,6 +2,9 @@ import { after } from '../../lib/after.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { StartedTask } from '../lease/held-task.ts';
 
+/** A timer that is so late fires after the process was stopped or its thread blocked: handlers had no time meanwhile. */
+const LATE_MS = 1000;
+
 /** Functions that cancel an attempt's timeout and its grace. */
 interface Timers {
   timeout?: () => void;
@@ -35,13 +38,18 @@ export class AttemptTimers {
     held.attempt.abort(reason, cancelReason);
     const timers = this.#timers.get(held) ?? {};
     if (timers.grace !== undefined) return;
-    this.#timers.set(held, {
-      ...timers,
-      grace: after(this.#graceMs, () => {
-        // A child process is killed instead.
-        if (!held.attempt.isIsolated) this.#onIgnored(held);
-      }),
-    });
+    // A child process is killed instead.
+    const onIgnored = () => {
+      if (!held.attempt.isIsolated) this.#onIgnored(held);
+    };
+    this.#startGrace(held, (isLate) => (isLate ? this.#startGrace(held, onIgnored) : onIgnored()));
+  }
+
+  /** The grace that a handler could not use is given once more, and no third time. */
+  #startGrace(held: StartedTask, onOver: (isLate: boolean) => void): void {
+    const due = performance.now() + this.#graceMs;
+    const grace = after(this.#graceMs, () => onOver(performance.now() - due >= LATE_MS));
+    this.#timers.set(held, { ...this.#timers.get(held), grace });
   }
 
   /** Cancel the timers of an attempt that has ended. */

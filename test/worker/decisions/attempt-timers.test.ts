@@ -82,6 +82,24 @@ test('the grace begins at the first request, and the first reason counts', () =>
   timers.clear(held);
 });
 
+test('the grace begins again, once, if nothing could run in the meantime', () => {
+  const held = started(5000);
+  timers.askToEnd(held, 'cancelled');
+  const stop = () => {
+    const now = performance.now() + 60_000;
+    vi.spyOn(performance, 'now').mockReturnValueOnce(now);
+  };
+  stop();
+  vi.advanceTimersByTime(GRACE_MS);
+  expect(ignored).toEqual([]);
+  vi.advanceTimersByTime(GRACE_MS - 1);
+  expect(ignored).toEqual([]);
+  stop();
+  vi.advanceTimersByTime(1);
+  expect(ignored).toEqual([held]);
+  timers.clear(held);
+});
+
 test('a lost lease outweighs every other reason', () => {
   const held = started(5000);
   timers.askToEnd(held, 'cancelled');
