@@ -1,4 +1,5 @@
 import type { Scenario } from './lib/scenario.ts';
+import { changes } from './scenarios/changes.ts';
 import { claimForms } from './scenarios/claim-forms.ts';
 import { depth } from './scenarios/depth.ts';
 import { drain } from './scenarios/drain.ts';
@@ -36,6 +37,7 @@ export const SCENARIOS: readonly Scenario[] = [
   slow,
   groups,
   limits,
+  changes,
   claimForms,
   roles,
   fair,

@@ -1,4 +1,6 @@
 import type { Bar } from '../lib/bars.ts';
+import { CHANGES } from '../scenarios/changes.ts';
+import { RATES } from '../scenarios/limits.ts';
 
 /** What groups and limits may cost, and how long one of them may wait for the others. */
 export const GROUPS: readonly Bar[] = [
@@ -34,6 +36,20 @@ export const GROUPS: readonly Bar[] = [
     over: ['limits', 'plain', 'taskq'],
     atLeast: 0.5,
   },
+  ...RATES.map(
+    (rate): Bar => ({
+      says: `of a rate of ${rate} a second with a backlog, the share that starts`,
+      of: ['limits', `${rate} a second, the share that starts`, 'taskq'],
+      atLeast: 0.95,
+    }),
+  ),
+  ...CHANGES.map(
+    ({ what }): Bar => ({
+      says: `${what}: the longest until a task starts, in ms`,
+      of: ['changes', `${what}, the longest`, 'taskq'],
+      atMost: 1000,
+    }),
+  ),
   ...(['one group', '1,000 groups'] as const).flatMap((what): Bar[] => [
     {
       says: `fair, the backlog of ${what} ÷ an ungrouped one`,
