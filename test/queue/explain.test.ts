@@ -158,7 +158,7 @@ describe('of its group', () => {
     await queue.admin.rows(`select taskq.set_group('default', 'ann', '{"rate": "1/1h", "burst": 2}')`);
     const ids = [];
     for (let n = 0; n < 4; n++) ids.push(await inGroup());
-    expect(await startsNow(ids[1]!)).toBe(true);
+    expect(await causesOf(ids[1]!)).toMatchObject([{ cause: 'behind', tasks: 1 }]);
     expect(await causesOf(ids[2]!)).toMatchObject([{ cause: 'rate', group: 'ann', rate: '1/1h', burst: 2 }]);
     await worker.claim({ start: 5 });
     for (const [nth, hours] of [
@@ -172,7 +172,7 @@ describe('of its group', () => {
     await queue.admin.rows("update taskq.group_rates set used_to = used_to - interval '2 hours'");
     expect(await startsNow(ids[2]!)).toBe(true);
     await queue.admin.rows(`select taskq.set_group('default', 'ann', '{"rate": null}')`);
-    expect(await startsNow(ids[3]!)).toBe(true);
+    expect(await causesOf(ids[3]!)).toEqual([{ cause: 'behind', tasks: 1, more: false }]);
   });
   const stop = { group: 'ann', until: null };
 
@@ -222,7 +222,8 @@ describe('of its group', () => {
     await setQueue({ group_limit: 2 });
     const ids = await enqueueSome(queue.admin, 4, { group: 'ann' });
     const full = { cause: 'group_full', group: 'ann', limit: 2, until: null };
-    expect(await startsNow(ids[1]!)).toBe(true);
+    expect(await startsNow(ids[0]!)).toBe(true);
+    expect(await causesOf(ids[1]!)).toEqual([{ cause: 'behind', tasks: 1, more: false }]);
     expect(await causesOf(ids[2]!)).toEqual([{ ...full, holders: [], first: 2 }]);
     const held = await worker.claim({ start: 2 });
     expect(await causesOf(ids[2]!)).toEqual([{ ...full, holders: ids.slice(0, 2), first: 0 }]);
@@ -331,6 +332,23 @@ describe('before it', () => {
     const id = await enqueue(queue.admin);
     expect(await causesOf(id)).toEqual([{ cause: 'behind', tasks: 1000, more: true }]);
   });
+
+  test.each([{}, { group_limit: 2000 }])(
+    'are, in a group with slots left (%j), those of the group; and slots may be busy',
+    async (settings) => {
+      await registerWorker(queue.admin);
+      await queue.admin.rows("select taskq.set_queue('default', $1)", settings);
+      await enqueueSome(queue.admin, 2);
+      await enqueueSome(queue.admin, 3, { group: 'ben' });
+      const [first, ...others] = await enqueueSome(queue.admin, 1100, { group: 'ann' });
+      expect(await startsNow(first!)).toBe(true);
+      expect(await causesOf(others[0]!)).toEqual([{ cause: 'behind', tasks: 1, more: false }]);
+      await setWorkers('running = 8');
+      const busy = { cause: 'slots_busy', workers: 1, slots: 8 };
+      expect(await causesOf(first!)).toEqual([busy]);
+      expect(await causesOf(others.at(-1)!)).toEqual([busy, { cause: 'behind', tasks: 1000, more: true }]);
+    },
+  );
 
   test('do not count while something else keeps it', async () => {
     await registerWorker(queue.admin);

@@ -60,8 +60,11 @@ begin
       union all
       select * from taskq.explain_workers(task.queue, task.type, ts)
     ) as c;
-    -- One that waits for a slot of its group has no place among those that are due.
-    if may_start_at = ts and task.available_at < 'infinity' then
+    -- One that waits for a slot which others of its group have, or get first, has no turn yet.
+    if may_start_at = ts and (
+      task.available_at < 'infinity'
+      or task.gate = 'w' and not coalesce(causes @> '[{"cause": "group_full"}]', false)
+    ) then
       select coalesce(causes, '[]') || coalesce(jsonb_agg(jsonb_build_object('cause', c.cause) || c.about), '[]')
       into causes
       from taskq.explain_turn(task, ts) as c;

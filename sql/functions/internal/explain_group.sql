@@ -25,15 +25,7 @@ as $$
     where h.gate = 's' or h.lease_owner is not null or h.started_at is not null
       or (h.priority, h.id) < (_task.priority, _task.id)
   ) as f
-  cross join lateral (
-    select count(*) as first
-    from (
-      select from taskq.tasks t
-      where t.queue || '' = _task.queue and t.group_key = _task.group_key and t.gate = 'w'
-        and (t.priority, t.id) < (_task.priority, _task.id) and taskq.may_start(t.expires_at, t.started_at, _ts)
-      limit 1000
-    ) as before
-  ) as w
+  cross join lateral (select count(*) as first from taskq.waiting_before(_task, _ts)) as w
   cross join lateral (
     select 'group_full' as cause, f.until, jsonb_build_object(
       'group', _task.group_key, 'limit', s.most, 'holders', f.ids, 'first', w.first, 'until', f.until

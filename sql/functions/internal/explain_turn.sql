@@ -1,6 +1,7 @@
 -- Returns what a due task waits for that nothing else keeps from starting: `slots_busy`, if every worker that can take
 -- it had all slots in use at its last heartbeat, and `behind`, with the number of tasks of its queue that these workers
--- take first. It counts those among the thousand before it; more: there may be others. For the columns see
+-- take first. It counts those among the thousand before it; more: there may be others. A task that waits for its group,
+-- which has slots left, has no place among those that are due: it is behind those of its group. For the columns see
 -- taskq.explain.
 create or replace function taskq.explain_turn(_task taskq.tasks, _ts timestamptz)
 returns table (cause text, until timestamptz, about jsonb)
@@ -19,7 +20,7 @@ as $$
   -- The nearest first: at the beginning of a level lie the dead rows of those that were claimed.
   ahead as materialized (
     select before.type
-    from generate_series(_task.priority::integer, 0, -1) as p
+    from generate_series(case when _task.gate = 'w' then -1 else _task.priority end::integer, 0, -1) as p
     cross join lateral (
       select t.type
       from taskq.tasks t
@@ -31,12 +32,13 @@ as $$
     ) as before
     limit 1000
   ),
+  in_group as materialized (select g.type from taskq.waiting_before(_task, _ts) as g (type)),
   counted as (
     select count(*) as looked, count(*) filter (
       where exists (select from able w where a.type = any (w.types))
         and not exists (select from taskq.standing_breakers() as b where b.type = a.type)
     ) as tasks
-    from ahead a
+    from (table ahead union all table in_group) as a
   )
   select 'slots_busy', null::timestamptz, jsonb_build_object('workers', count(*), 'slots', sum(w.concurrency))
   from able w
