@@ -225,7 +225,7 @@ const MOST = 10_000;
 
 /** Accepts an id or, for a page of dead letters, a time of death and an id. */
 function checkedAfter(after: string): string {
-  return /^-?\d{1,18}-\d{1,18}$/.test(after) ? after : checkedTaskId(after, 'after');
+  return /^-?\d{1,17}-\d{1,18}$/.test(after) ? after : checkedTaskId(after, 'after');
 }
 
 function checkedLimit(limit: unknown): number {

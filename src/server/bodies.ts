@@ -3,7 +3,7 @@ import { parseJson } from '../lib/json.ts';
 import { jsonbProblems, MAX_JSON_DEPTH } from '../lib/jsonb-problems.ts';
 import { badRequest, Problem } from './problem.ts';
 import type { Route } from './route.ts';
-import { misfitsIn, type Schema } from './schema.ts';
+import { type Misfit, misfitsIn, type Schema } from './schema.ts';
 
 /** The most bytes of a body that is one object: a payload of 1 MB may have six times as many as JSON with escapes. */
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -12,6 +12,8 @@ const MAX_BYTES_OF_OPEN = 4096;
 /** The most bytes of a body of many tasks. */
 const MAX_BYTES_OF_MANY = 16 * 1024 * 1024;
 const MAX_ITEMS = 10_000;
+/** More are not looked for: a body may have millions. */
+const MOST_MISFITS = 10;
 /** What a body adds around a payload. */
 const LEVELS_AROUND = 3;
 
@@ -85,8 +87,9 @@ function itemsOf(items: readonly unknown[], schema: Schema): readonly unknown[] 
 }
 
 function fitting(document: unknown, schema: Schema): unknown {
-  const misfits = misfitsIn(document, schema);
-  if (misfits.length > 0) throw badRequest('bad_option', misfits.slice(0, 10));
+  const misfits: Misfit[] = [];
+  for (const misfit of misfitsIn(document, schema)) if (misfits.push(misfit) === MOST_MISFITS) break;
+  if (misfits.length > 0) throw badRequest('bad_option', misfits);
   return document;
 }
 

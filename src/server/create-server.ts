@@ -185,6 +185,8 @@ function serverOf(options: ServerOptions, databases: Databases) {
         if (answer instanceof Response) return answer;
         const { status, body } = answer;
         const { type } = route.answers[status] ?? {};
+        // Hono answers HEAD by the route of GET and drops the body, which would stay open.
+        if (request.method === 'HEAD' && body instanceof ReadableStream) await body.cancel();
         return type === undefined
           ? new Response(stringifyExact(body), { status, headers: { 'content-type': 'application/json' } })
           : new Response(body as string | ReadableStream, {
@@ -214,8 +216,9 @@ function serverOf(options: ServerOptions, databases: Databases) {
  * name is no part of it.
  */
 function namesIn(path: Readonly<Record<string, string>>, url: string): Record<string, string> {
-  if (!isEncoded(new URL(url).pathname))
-    throw new Problem([400, 'bad_name'], { detail: 'the path is not UTF-8' });
+  const decoded = decodedPath(new URL(url).pathname);
+  if (decoded === null) throw new Problem([400, 'bad_name'], { detail: 'the path is not UTF-8' });
+  if (/\0/.test(decoded)) throw new Problem([400, 'bad_name'], { detail: 'the path has a NUL character' });
   return Object.fromEntries(Object.entries(path).map(([name, value]) => [name, value.replace(/^~/, '')]));
 }
 
@@ -231,12 +234,12 @@ function actingOf(
   return { acting: { by, ...(typeof reason === 'string' && reason !== '' && { reason }) }, body };
 }
 
-function isEncoded(path: string): boolean {
+/** Returns null: it is not UTF-8. The result is used: a bundler takes the call for one without effect and drops it. */
+function decodedPath(path: string): string | null {
   try {
-    decodeURIComponent(path);
-    return true;
+    return decodeURIComponent(path);
   } catch {
-    return false;
+    return null;
   }
 }
 

@@ -18,6 +18,8 @@ const REQUEST_MS = 30_000;
 const HEADERS_MS = 10_000;
 const MOST_CONNECTIONS = 2000;
 const GRACE_MS = 5000;
+/** A client that was refused may read why for so long: one that does not close keeps its place no longer. */
+const LINGER_MS = 1000;
 
 /** Listens for HTTP requests. Throws TaskqError `cannot_listen`. */
 export async function listen(
@@ -64,4 +66,5 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   const body = JSON.stringify({ status, code });
   const head = `HTTP/1.1 ${status} ${code}\r\nconnection: close\r\ncontent-type: application/problem+json`;
   socket.end(`${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

@@ -23,39 +23,42 @@ export interface Misfit {
   readonly detail: string;
 }
 
-/** Returns what in a request's body does not fit its schema; empty: it fits. */
-export function misfitsIn(value: unknown, schema: Schema, pointer = ''): Misfit[] {
+/** Finds what in a request's body does not fit its schema, one after the other; none: it fits. */
+export function* misfitsIn(value: unknown, schema: Schema, pointer = ''): Generator<Misfit, void> {
   if (schema.anyOf !== undefined) {
-    const all = schema.anyOf.map((one) => misfitsIn(value, one, pointer));
-    return all.some((misfits) => misfits.length === 0) ? [] : all.at(-1)!;
+    if (!schema.anyOf.some((one) => fits(value, one))) yield* misfitsIn(value, schema.anyOf.at(-1)!, pointer);
+    return;
   }
   const types = schema.type === undefined ? [] : [schema.type].flat();
   if (types.length > 0 && !types.some((type) => isOf(type, value)))
-    return [{ pointer, detail: `expected ${types.join(' or ')}, found ${typeOf(value)}` }];
-  if (schema.enum !== undefined && !schema.enum.includes(value))
-    return [{ pointer, detail: `expected one of ${schema.enum.join(', ')}` }];
-  if (Array.isArray(value)) return itemMisfits(value, schema, pointer);
-  return typeOf(value) === 'object' ? memberMisfits(value as object, schema, pointer) : [];
+    yield { pointer, detail: `expected ${types.join(' or ')}, found ${typeOf(value)}` };
+  else if (schema.enum !== undefined && !schema.enum.includes(value))
+    yield { pointer, detail: `expected one of ${schema.enum.join(', ')}` };
+  else if (Array.isArray(value)) yield* itemMisfits(value, schema, pointer);
+  else if (typeOf(value) === 'object') yield* memberMisfits(value as object, schema, pointer);
 }
 
-function itemMisfits(items: readonly unknown[], schema: Schema, pointer: string): Misfit[] {
-  const { maxItems = Number.POSITIVE_INFINITY, items: each = {} } = schema;
-  if (items.length > maxItems) return [{ pointer, detail: `expected at most ${maxItems} items` }];
-  return items.flatMap((item, place) => misfitsIn(item, each, `${pointer}/${place}`));
+function fits(value: unknown, schema: Schema): boolean {
+  return misfitsIn(value, schema).next().done === true;
 }
 
-function memberMisfits(value: object, schema: Schema, pointer: string): Misfit[] {
+function* itemMisfits(items: readonly unknown[], schema: Schema, pointer: string): Generator<Misfit, void> {
+  const { maxItems = Number.POSITIVE_INFINITY, items: each } = schema;
+  if (items.length > maxItems) return yield { pointer, detail: `expected at most ${maxItems} items` };
+  if (each === undefined) return;
+  for (const [place, item] of items.entries()) yield* misfitsIn(item, each, `${pointer}/${place}`);
+}
+
+function* memberMisfits(value: object, schema: Schema, pointer: string): Generator<Misfit, void> {
   const { properties = {}, required = [], additionalProperties } = schema;
-  const missing = required
-    .filter((name) => !Object.hasOwn(value, name))
-    .map((name) => ({ pointer: pointerTo(pointer, name), detail: 'is missing' }));
-  const members = Object.entries(value).flatMap(([name, member]) => {
+  for (const name of required)
+    if (!Object.hasOwn(value, name)) yield { pointer: pointerTo(pointer, name), detail: 'is missing' };
+  for (const [name, member] of Object.entries(value)) {
     const known = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
     const place = pointerTo(pointer, name);
-    if (known === false) return [{ pointer: place, detail: 'is unknown' }];
-    return known === undefined ? [] : misfitsIn(member, known, place);
-  });
-  return [...missing, ...members];
+    if (known === false) yield { pointer: place, detail: 'is unknown' };
+    else if (known !== undefined) yield* misfitsIn(member, known, place);
+  }
 }
 
 /** Returns the JSON pointer to a member (RFC 6901). */

@@ -170,6 +170,30 @@ test('1,300 slow clients keep nobody waiting, and are closed', async () => {
   expect(rows).toEqual([]);
 });
 
+test('a client that was cut off and does not close keeps no connection', async () => {
+  const socket = connect({
+    port: Number(new URL(server.origin).port),
+    host: '127.0.0.1',
+    allowHalfOpen: true,
+  });
+  opened.push(socket);
+  await once(socket, 'connect');
+  socket.on('error', () => {}).resume();
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  const ended = once(socket, 'end');
+  socket.write(head(...POST).slice(0, -20));
+  await ended;
+  // A server that has closed answers what it is sent by a reset.
+  const writing = setInterval(() => socket.write('x'), 100);
+  await closed.finally(() => clearInterval(writing));
+});
+
+test('a path that is not UTF-8 is refused by the server as it is packed', async () => {
+  const answer = await fetch(`${server.origin}/api/v1/queues/a%ffb`);
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({ code: 'bad_name' });
+});
+
 test('clients that never read what they asked for fill no memory, and are closed', async () => {
   // Ten tasks for a later time, 10 MB in all.
   await project.client.query(

@@ -167,6 +167,17 @@ test('five hundred listen at most, and others are still answered', async () => {
   expect((await ask('GET', '/api/v1/live', { server })).status).toBe(200);
 });
 
+test('a request for the head alone takes no place', async () => {
+  const server = open();
+  for (let n = 0; n < 501; n += 1) {
+    const { status, body } = await server.fetch(
+      new Request('http://localhost/api/v1/live', { method: 'HEAD' }),
+    );
+    expect({ status, body }).toEqual({ status: 200, body: null });
+  }
+  expect((await listenTo(server)).status).toBe(200);
+});
+
 test('a client that takes nothing misses all events but the last', async () => {
   const stream = new EventStream(() => {});
   for (let n = 0; n < 1000; n += 1) stream.send(eventOf('stats', `${n}`));

@@ -326,6 +326,11 @@ test.each(['~', '%00', 'x'.repeat(201), '%ff'])('the queue %j is refused', async
   expect(await database.admin.value('select count(*)::int from taskq.queues')).toBe(0);
 });
 
+test.each(['workers/a%00', "dead/groups/'%00"])('a NUL in the path %s is refused', async (path) => {
+  open();
+  expect((await ask('GET', `${API}/${path}`)).body).toMatchObject({ status: 400, code: 'bad_name' });
+});
+
 test('a path that does not exist is 404, and a method that it does not take 405', async () => {
   open();
   expect((await ask('GET', '/api/v1/nowhere')).body.code).toBe('not_found');

@@ -1,5 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { startOperation } from '../../src/queue/operate/operations.ts';
+import { enqueueSome } from '../queue/rows.ts';
+import { claimOne, outcome, registerWorker } from '../queue/worker.ts';
 import { useServer } from './use-server.ts';
 
 const { database, open, ask, token } = useServer();
@@ -75,6 +77,24 @@ test('only tasks with these values in their payloads are acted on', async () => 
   expect(await start({})).toMatchObject({ status: 400, body: { code: 'bad_option' } });
 });
 
+test.each([true, 'true'])(
+  'only tasks whose last attempt failed are acted on, with failed: %j',
+  async (failed) => {
+    open();
+    const ids = await enqueueSome(database.admin, 3, { queue: 'mail' });
+    const worker = await registerWorker(database.admin);
+    await worker.settle(
+      outcome(await claimOne(worker, { queues: ['mail'] }), 'failed', { delay_ms: 60_000 }),
+    );
+    const body = { verb: 'cancel', filter: { queue: 'mail', failed }, dryRun: true };
+    expect((await ask('POST', path, { body })).body).toEqual({
+      matched: 1,
+      atLeast: false,
+      ids: ids.slice(0, 1),
+    });
+  },
+);
+
 test('named tasks are acted on', async () => {
   open();
   const ids = (
@@ -135,6 +155,9 @@ test.each([
   [{ verb: 'purge', filter: { queue: 'mail' }, canary: 3 }, undefined],
   [{ verb: 'revive', filter: { queue: 'mail' }, patch: [1] }, '/patch'],
   [{ verb: 'cancel', filter: { fingerprint: 'f3' } }, undefined],
+  [{ verb: 'cancel', filter: { queue: 'mail', failed: 'True' } }, '/filter/failed'],
+  [{ verb: 'cancel', filter: { queue: 'mail', failed: false } }, '/filter/failed'],
+  [{ verb: 'cancel', filter: { queue: 'mail', tag: ['a=1', 'a=2'] } }, 'tag'],
 ])('refuses %j', async (body, pointer) => {
   open();
   const answer = await ask('POST', path, { body });

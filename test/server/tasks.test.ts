@@ -273,6 +273,9 @@ test.each([
   '?tag=x',
   '?queue=%00',
   '?since=when',
+  '?since=0000-01-01',
+  '?after=-999999999999999999-1',
+  '?tag=a=1&tag=a=2',
 ])('a list refuses %s', async (query) => {
   open();
   expect((await ask('GET', `${API}/tasks${query}`)).status).toBe(400);

@@ -11,9 +11,12 @@ export function instantOf(given: string | Date, what: string): string {
     return new Date(Date.now() - agoMs(given, what)).toISOString();
   }
   const ms = typeof given === 'string' ? Date.parse(given) : given.getTime();
-  if (!Number.isNaN(ms)) return new Date(ms).toISOString();
+  if (ms >= FIRST_MS) return new Date(ms).toISOString();
   throw refused(what, given);
 }
+
+/** PostgreSQL has no year 0. */
+const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');
 
 function agoMs(given: string, what: string): number {
   try {

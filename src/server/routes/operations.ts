@@ -33,6 +33,7 @@ const FILTER = input({
     additionalProperties: { type: ['string', 'boolean', 'number'] },
     description: '`{"order.id": "42"}`: only tasks whose payload has this value there, or all of these',
   },
+  failed: { enum: [true, 'true'], description: FILTERS.failed!.description },
   fingerprint: {
     ...TEXT,
     description: 'only dead letters of this group, by the first digits of its fingerprint',

@@ -161,12 +161,25 @@ export function filterOf(
     }),
     ...(lists.status && { status: lists.status as NonNullable<ListFilter['status']> }),
     ...(failed === 'true' && { failed: true }),
-    ...(lists.tag && { tags: Object.fromEntries(lists.tag.map(tagOf)) }),
+    ...(lists.tag && { tags: tagsOf(lists.tag) }),
   };
 }
 
 /** What the names of parameters about the payload begin with. */
 const PAYLOAD = 'payload.';
+
+function tagsOf(texts: readonly string[]): Record<string, string> {
+  const tags = new Map<string, string>();
+  for (const [name, value] of texts.map(tagOf)) {
+    // No task has two values of a tag.
+    if (tags.has(name) && tags.get(name) !== value)
+      throw badRequest('bad_option', [
+        { pointer: 'tag', detail: `has two values of ${JSON.stringify(name)}` },
+      ]);
+    tags.set(name, value);
+  }
+  return Object.fromEntries(tags);
+}
 
 function tagOf(text: string): readonly [name: string, value: string] {
   const at = text.indexOf('=');
@@ -183,7 +196,7 @@ async function timeOfPlace(db: Call['db'], after: string): Promise<string | null
 
 /** Accepts an id or, for a page of dead letters, a time of death and an id. */
 function checkedAfter(after: string): string {
-  return /^-?\d{1,18}-\d{1,18}$/.test(after) ? after : checkedTaskId(after, 'after');
+  return /^-?\d{1,17}-\d{1,18}$/.test(after) ? after : checkedTaskId(after, 'after');
 }
 
 export const TASK_READS: readonly Route[] = [list, show, explain, wait];
