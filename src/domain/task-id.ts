@@ -17,6 +17,14 @@ export function checkedOperationId(text: unknown, what = 'id'): string {
   return checkedId(text, what, 'operation');
 }
 
+/**
+ * Accepts where a page of tasks ends: an id or, for dead letters, the time of death in microseconds and an id. Throws
+ * TaskqError.
+ */
+export function checkedAfter(after: string): string {
+  return /^-?\d{1,17}-\d{1,18}$/.test(after) ? after : checkedTaskId(after, 'after');
+}
+
 function checkedId(text: unknown, what: string, of: 'task' | 'workflow' | 'operation'): string {
   if (typeof text === 'string' && /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= MAX_ID) return text;
   const shown = typeof text === 'string' ? JSON.stringify(text) : `of type ${typeof text}`;

@@ -1,7 +1,7 @@
 import { type EditChanges, storedChanges } from '../domain/edit-changes.ts';
 import { InvalidPayloadError } from '../domain/errors.ts';
 import { storedPayload } from '../domain/payload.ts';
-import { checkedTaskId } from '../domain/task-id.ts';
+import { checkedAfter } from '../domain/task-id.ts';
 import { badOption } from '../lib/bad-option.ts';
 import type { Queryable } from '../lib/database.ts';
 import { findIds, findPages, findTasks } from '../queue/inspect/find-tasks.ts';
@@ -222,11 +222,6 @@ const EVERY: Readonly<Record<BulkVerb, string>> = {
 const PAGE = 500;
 const LOOK_MS = 1000;
 const MOST = 10_000;
-
-/** Accepts an id or, for a page of dead letters, a time of death and an id. */
-function checkedAfter(after: string): string {
-  return /^-?\d{1,17}-\d{1,18}$/.test(after) ? after : checkedTaskId(after, 'after');
-}
 
 function checkedLimit(limit: unknown): number {
   if (Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= MOST) return limit as number;

@@ -18,7 +18,7 @@ const REQUEST_MS = 30_000;
 const HEADERS_MS = 10_000;
 const MOST_CONNECTIONS = 2000;
 const GRACE_MS = 5000;
-/** A client that was refused may read why for so long: one that does not close keeps its place no longer. */
+/** How long a refused client may take to read why; then its connection is closed, whether or not it closes its side. */
 const LINGER_MS = 1000;
 
 /** Listens for HTTP requests. Throws TaskqError `cannot_listen`. */

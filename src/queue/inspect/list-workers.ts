@@ -81,7 +81,7 @@ export async function listWorkersNow(
   return found.map(({ worker }) => worker);
 }
 
-/** Whether it runs, as far as its heartbeats tell: live, paused or stopping. */
+/** Whether recent heartbeats show that it runs: live, paused or stopping. */
 export function isAlive({ status }: ListedWorker): boolean {
   return status === 'live' || status === 'paused' || status === 'stopping';
 }

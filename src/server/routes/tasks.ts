@@ -1,5 +1,5 @@
 import { TASK_STATUSES } from '../../domain/task.ts';
-import { checkedTaskId } from '../../domain/task-id.ts';
+import { checkedAfter, checkedTaskId } from '../../domain/task-id.ts';
 import { toDurationMs } from '../../lib/duration.ts';
 import { explanationOf } from '../../library/explanation.ts';
 import { endOf } from '../../library/task-end.ts';
@@ -192,11 +192,6 @@ async function timeOfPlace(db: Call['db'], after: string): Promise<string | null
   const [, deathUs] = /^(-?\d+)-\d+$/.exec(after) ?? [];
   if (deathUs !== undefined) return new Date(Number(deathUs) / 1000).toISOString();
   return ((await showTask(db, after))?.created_at as string | undefined) ?? null;
-}
-
-/** Accepts an id or, for a page of dead letters, a time of death and an id. */
-function checkedAfter(after: string): string {
-  return /^-?\d{1,17}-\d{1,18}$/.test(after) ? after : checkedTaskId(after, 'after');
 }
 
 export const TASK_READS: readonly Route[] = [list, show, explain, wait];
