@@ -41,7 +41,7 @@ export type TestOptions<Handlers extends HandlerMap> = {
 /**
  * Runs a test's task to its end, attempt after attempt. Delays between attempts pass at once because the task's row is
  * aged. Returns the task as it is then. Throws TaskqError if a worker holds the task, if it has no handler, or if it
- * has not ended after 1000 attempts; NoSuchTaskError if there is no such task.
+ * has not ended after 100 attempts, or after as many as it may have; NoSuchTaskError if there is no such task.
  */
 export function runTask<Handlers extends HandlerMap>(
   id: string,

@@ -25,11 +25,11 @@ async function run(typed: readonly string[], env: Environment): Promise<number> 
     code = await runCommand(command, commander, env);
   });
   const refuse = async (
-    why: (refusals: typeof import('./run/usage-error.ts')) => TaskqError,
+    why: (refusals: typeof import('./usage-error.ts')) => Promise<TaskqError>,
   ): Promise<number> => {
     const { createOutput } = await import('./run/output.ts');
     const { reportError } = await import('./run/report-error.ts');
-    return reportError(why(await import('./run/usage-error.ts')), createOutput(env, earlyOptions(argv)));
+    return reportError(await why(await import('./usage-error.ts')), createOutput(env, earlyOptions(argv)));
   };
   const { commands, other, asksHelp } = namedCommands(program, argv);
   // Commander would print the help of the command above.

@@ -136,8 +136,8 @@ export const ERROR_CODES = described({
     remedy: 'set `DATABASE_URL`',
   },
   endless: {
-    meaning: 'in `taskq/testing`: a task has not ended after 1000 attempts',
-    remedy: 'give it fewer attempts',
+    meaning: 'in `taskq/testing`: a task has not ended after 100 attempts, or after as many as it may have',
+    remedy: 'run it with `runAttempt`, one attempt at a time',
   },
   env_file_unreadable: { meaning: 'the file of `--env-file` cannot be read', remedy: 'check its path' },
   events_lost: {

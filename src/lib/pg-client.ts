@@ -1,18 +1,42 @@
+import { badOption } from './bad-option.ts';
 import type { Queryable, Statement } from './database.ts';
 
-/** The application's own connection, as `pg` makes it: all it needs is to run a statement. */
-export interface PgClient {
+interface Queries {
   query(statement: { text: string; values: unknown[] }): Promise<{ rows: unknown[] }>;
 }
 
+/** The application's own connection, as `pg` makes it: all it needs is to run a statement. Never a pool. */
+export interface PgClient extends Queries {
+  /** Of a pool, each of whose statements may run on another connection. */
+  readonly totalCount?: never;
+}
+
 /** The application's own `pg.Pool`, used and never ended. */
-export interface PgPool extends PgClient {
+export interface PgPool extends Queries {
   /** Its connection settings; without them we cannot open a session that listens. */
   readonly options?: object;
 }
 
-/** Runs our statements on it, never prepared by name: the connection may go through a pooler. */
+/**
+ * Runs our statements on the application's connection, in its transaction. Throws TaskqError `bad_option` for a pool,
+ * whose statements would run outside it.
+ */
 export function queryableOf(client: PgClient): Queryable {
+  if (typeof client.totalCount === 'number')
+    throw badOption(
+      'client is a pool: its statements run outside your transaction',
+      'pass the client that pool.connect() returned',
+    );
+  return unprepared(client);
+}
+
+/** Runs our statements on the application's pool, each in a transaction of its own. */
+export function queryableOfPool(pool: PgPool): Queryable {
+  return unprepared(pool);
+}
+
+/** Never prepares by name: the connection may go through a pooler. */
+function unprepared(client: Queries): Queryable {
   return {
     async query<Row extends object>({ text, values = [] }: Statement): Promise<Row[]> {
       return (await client.query({ text, values: [...values] })).rows as Row[];

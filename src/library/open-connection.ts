@@ -1,5 +1,5 @@
 import { openDatabase, type Queryable } from '../lib/database.ts';
-import { type PgPool, queryableOf } from '../lib/pg-client.ts';
+import { type PgPool, queryableOfPool } from '../lib/pg-client.ts';
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import { type EventPagesOptions, eventPages } from '../queue/inspect/event-pages.ts';
 import type { EventRow } from '../queue/inspect/read-events.ts';
@@ -74,5 +74,5 @@ function onUrl({ databaseUrl, synchronousCommit }: OnUrl) {
 
 /** Listens on a separate connection: one from the pool would be missing there for as long as anyone waits. */
 function onPool(pool: PgPool) {
-  return { db: queryableOf(pool), listening: pool.options, close: async () => {} };
+  return { db: queryableOfPool(pool), listening: pool.options, close: async () => {} };
 }

@@ -12,6 +12,12 @@ const COUNT_PAUSE_FACTOR = 20;
 /** A worker that ends when it is idle waits this long for the next batch of an operation. */
 const NEXT_BATCH_MS = 2000;
 
+/**
+ * If it has ended a task in this time, it waits as long for the batch: the task may have been the last of a canary, which
+ * is looked at this often at least.
+ */
+const NEXT_LOOK_MS = 15_000;
+
 /** Claim tasks for a worker until it stops, and stop it when its work is done. */
 export function claimUntilStopped(state: WorkerState): Promise<void> {
   const { ledger, cursor, sweeper, promised, executor, refused, claimContext, shutdown } = state;
@@ -32,6 +38,9 @@ class ClaimHost implements ClaimLoopHost {
   readonly #state: WorkerState;
   /** Spaces out the counts of unfinished tasks, each of which reads the whole live table. */
   readonly #counts = new Throttle(COUNT_PAUSE_FACTOR);
+  /** How many tasks have ended here, and when it was last seen to be more. */
+  #ended = 0;
+  #endedAt = Number.NEGATIVE_INFINITY;
 
   constructor(state: WorkerState) {
     this.#state = state;
@@ -102,8 +111,12 @@ class ClaimHost implements ClaimLoopHost {
   }
 
   async #advancesOperation(): Promise<boolean> {
+    const { ended } = this.#state.ends.counts;
+    if (ended > this.#ended) this.#endedAt = performance.now();
+    this.#ended = ended;
+    const waitMs = performance.now() - this.#endedAt < NEXT_LOOK_MS ? NEXT_LOOK_MS : NEXT_BATCH_MS;
     try {
-      return await this.#state.advancer.advanceOnce(NEXT_BATCH_MS);
+      return await this.#state.advancer.advanceOnce(waitMs);
     } catch (error) {
       if (isUnanswered(error)) throw error;
       this.onStatementFailed(error);

@@ -19,6 +19,11 @@ describe('a command line that is wrong', () => {
     [['help', 'enqeue'], "unknown command 'enqeue' (did you mean enqueue?) — see taskq --help"],
     [['help', 'dead', 'revve'], "unknown command 'revve' (did you mean revive?) — see taskq dead --help"],
     [['enqeue', '--help'], "unknown command 'enqeue' (did you mean enqueue?) — see taskq --help"],
+    [['revive', '3'], "unknown command 'revive' (did you mean dead revive?) — see taskq --help"],
+    [
+      ['pause', 'mail'],
+      "unknown command 'pause' (did you mean queues pause, workers pause, groups pause or schedule pause?) — see taskq --help",
+    ],
     [['workers', '3', '-h'], "unknown command '3' — see taskq workers --help"],
     [['workers', '3'], "unknown command '3' — see taskq workers --help"],
     [['workers', '--al'], "unknown option '--al' (did you mean --all?) — see taskq workers --help"],

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineHandler, TaskQueue } from '../../src/index.ts';
+import { defineHandler, type PgClient, TaskQueue } from '../../src/index.ts';
 import { liveRow } from '../queue/rows.ts';
 import { refusedAs, WRONG_JSON } from '../support/wrong-json.ts';
 import { openWay } from '../worker/support/proxy.ts';
@@ -252,6 +252,20 @@ describe("in the caller's transaction", () => {
     expect((await once(child, 'exit'))[1]).toBe('SIGKILL');
     expect(await counted()).toBe('0');
     expect(await library.admin.value("select to_regclass('orders')")).toBeNull();
+  });
+
+  test('refuses a pool, whose statements would run outside the transaction', async () => {
+    const pool = openPool(library.url, 1);
+    try {
+      const queue = library.open();
+      const refused = { code: 'bad_option', message: expect.stringMatching(/^client is a pool/) };
+      const client = pool as unknown as PgClient;
+      await expect(queue.enqueue('work', {}, { client })).rejects.toMatchObject(refused);
+      await expect(queue.enqueueMany([{ type: 'work' }], { client })).rejects.toMatchObject(refused);
+      expect(await counted()).toBe('0');
+    } finally {
+      await pool.end();
+    }
   });
 
   test("the transaction may use the only client of the queue's own pool", async () => {

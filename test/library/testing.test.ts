@@ -44,6 +44,13 @@ const handlers = {
     if (seen.length === 1) throw new Snooze('10m', { result });
     throw new Retry({ delay: '1m', result });
   },
+  talks: (_: unknown, ctx: TaskContext) => ctx.log.info('hello', { attempt: ctx.attempt }),
+  stubborn: defineHandler({
+    maxAttempts: 'unlimited',
+    run() {
+      throw new Error('down');
+    },
+  }),
   gone: () => {
     throw new Dead('no such mailbox');
   },
@@ -84,6 +91,26 @@ async function run(type: keyof typeof handlers, payload: unknown = {}, options: 
 }
 
 describe('runTask', () => {
+  test('gives up on a task that never ends', async () => {
+    const ending = rolledBack(library.url, async (client) => {
+      const { id } = await library.open().enqueue('stubborn', {}, { client, allowUnknown: true });
+      return runTask(id, { client, handlers });
+    });
+    await expect(ending).rejects.toMatchObject({
+      code: 'endless',
+      message: expect.stringMatching(/has not ended after 100 attempts/),
+    });
+  });
+
+  test('goes on as long as the task may', async () => {
+    expect(await run('hopeless', {}, { maxAttempts: 101 })).toMatchObject({ status: 'dead', attempt: 101 });
+  });
+
+  test('keeps what an attempt that completed has logged', async () => {
+    const task = await run('talks');
+    expect(task.logs).toMatchObject([{ attempt: 1, lines: [{ message: 'hello', fields: { attempt: 1 } }] }]);
+  });
+
   test('gives the handler the tick that the test names', async () => {
     const { id } = await library.open().enqueue('ticked', {}, { allowUnknown: true });
     const tick = new Date('2030-01-31T08:00:00Z');

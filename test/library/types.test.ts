@@ -147,4 +147,6 @@ test("pg's own pools and clients fit", () => {
   expectTypeOf<pg.Pool>().toExtend<PgPool>();
   expectTypeOf<pg.PoolClient>().toExtend<PgClient>();
   expectTypeOf<pg.Client>().toExtend<PgClient>();
+  // A pool's statements run outside the caller's transaction.
+  expectTypeOf<pg.Pool>().not.toExtend<PgClient>();
 });

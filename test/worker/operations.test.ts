@@ -41,3 +41,18 @@ test('a worker that ends when it is idle does the batches of an operation, its c
   ]);
   expect(await queue.value('select count(*)::int from taskq.finished_tasks')).toBe(20);
 });
+
+test('a worker that ends when it is idle waits until its canary, which has long waited for a worker, is looked at', async () => {
+  await queue.enqueueSome(5, 'hello-js');
+  await queue.rows("select from taskq.tasks t cross join lateral taskq.add_dead(t.id, 'r')");
+  await queue.rows('update taskq.dead_tasks set by_hand = false');
+  await queue.rows(`select from taskq.start_operation('revive', '{}', '{"canary": 2}')`);
+  await queue.rows('select taskq.advance_operations()');
+  // As after a look that found it waiting.
+  await queue.rows("update taskq.operations set next_at = clock_timestamp() + interval '4 s'");
+  expect(await queue.work(['--until-idle']).exit).toEqual({ code: 0, signal: null });
+  expect(await queue.rows('select state, done from taskq.operations')).toEqual([
+    { state: 'completed', done: '5' },
+  ]);
+  expect(await queue.value('select count(*)::int from taskq.finished_tasks')).toBe(5);
+});
