@@ -7,13 +7,14 @@ import { InvalidPayloadError } from './errors.ts';
 /** Maximum size of a payload's text in the database, in bytes. */
 export const MAX_PAYLOAD_BYTES = 1024 * 1024;
 
+const TOO_LARGE =
+  'larger than 1 MB as the database writes it; store the data elsewhere and enqueue a reference to it';
+
 /** Returns why the database cannot store a payload, or null if it can. `value` is `text`, parsed. */
 export function payloadProblem(text: string, value: unknown): string | null {
   const bytes = storedBytes(text, value);
   if (bytes === Infinity) return 'has a number with more than 16383 decimal places';
-  if (bytes > MAX_PAYLOAD_BYTES) {
-    return 'larger than 1 MB as the database writes it; store the data elsewhere and enqueue a reference to it';
-  }
+  if (bytes > MAX_PAYLOAD_BYTES) return TOO_LARGE;
   const [first] = jsonbProblems(value);
   return first === undefined ? null : `${first.path} ${first.what}`;
 }
@@ -60,6 +61,8 @@ function jsonOf(
     throw new InvalidPayloadError(type, `it has no JSON form: ${messageOf(error)}`, error);
   }
   if (text === undefined) throw new InvalidPayloadError(type, `it has no JSON form (${typeof payload})`);
+  // Before it is parsed, which takes seconds for millions of objects.
+  if (text.length > MAX_PAYLOAD_BYTES) throw new InvalidPayloadError(type, TOO_LARGE);
   return text;
 }
 

@@ -21,13 +21,18 @@ export class ExactNumber extends Number {
 const MARK = '\0';
 const MARKED = /^\0-?\d+(?:\.\d+)?$/;
 
+/** Whether `parseExact` may find a number in this text that JavaScript would change. */
+export function mayNeedExact(text: string): boolean {
+  // Fifteen digits always fit a double.
+  return /[\d.]{16}/.test(text);
+}
+
 /**
  * Parses JSON text that contains no NUL, such as the database's. Numbers that JavaScript would change become
  * ExactNumber, except those with an exponent, which the database never writes. Throws SyntaxError.
  */
 export function parseExact(text: string): unknown {
-  // Fifteen digits always fit a double.
-  if (!/[\d.]{16}/.test(text)) return JSON.parse(text);
+  if (!mayNeedExact(text)) return JSON.parse(text);
   const marked = text.replaceAll(STRING_OR_NUMBER, (token) =>
     token.startsWith('"') || isSame(token) ? token : JSON.stringify(`${MARK}${token}`),
   );

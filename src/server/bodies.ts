@@ -1,4 +1,4 @@
-import { parseExact } from '../lib/exact-json.ts';
+import { mayNeedExact, parseExact } from '../lib/exact-json.ts';
 import { parseJson } from '../lib/json.ts';
 import { jsonbProblems, MAX_JSON_DEPTH } from '../lib/jsonb-problems.ts';
 import { badRequest, Problem } from './problem.ts';
@@ -102,7 +102,7 @@ function parsed(text: string, pointer: string): unknown {
   }
   // Before exact numbers are read, because that recurses.
   const problems = jsonbProblems(document, MAX_JSON_DEPTH + LEVELS_AROUND);
-  if (problems.length === 0) return parseExact(text);
+  if (problems.length === 0) return mayNeedExact(text) ? parseExact(text) : document;
   throw badRequest(
     'bad_json',
     problems.map(({ path, what }) => ({ pointer, detail: `${path} ${what}` })),

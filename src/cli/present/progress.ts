@@ -10,8 +10,9 @@ export interface Progress {
   end(): void;
 }
 
-/** How often to write a line where there is no terminal. */
+/** How often to write a line where there is no terminal, and how often the same one. */
 const EVERY_MS = 5000;
+const SAME_EVERY_MS = 60_000;
 
 /** Show progress on stderr: a spinner on a terminal, a line now and then elsewhere, nothing with --quiet. */
 export async function startProgress(output: Output, text: string): Promise<Progress> {
@@ -36,10 +37,12 @@ async function spinner(text: string): Promise<Progress> {
 
 function plainLines(output: Output): Progress {
   let last = performance.now();
+  let written = '';
   return {
     update(text) {
-      if (performance.now() - last < EVERY_MS) return;
+      if (performance.now() - last < (text === written ? SAME_EVERY_MS : EVERY_MS)) return;
       last = performance.now();
+      written = text;
       output.talk(text);
     },
     aside: (print) => print(),
