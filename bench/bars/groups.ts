@@ -30,6 +30,14 @@ export const GROUPS: readonly Bar[] = [
       atMost,
     }),
   ),
+  ...(['50,000 tasks of a type not handled', 'tasks of a type whose breaker is open'] as const).map(
+    (what): Bar => ({
+      says: `claim beside ${what} ÷ plain`,
+      of: ['groups', `beside ${what}, claim of 100`, 'taskq'],
+      over: ['groups', 'plain, claim of 100', 'taskq'],
+      atMost: 1.5,
+    }),
+  ),
   {
     says: 'a queue with --max-running ÷ one without',
     of: ['limits', 'limited', 'taskq'],

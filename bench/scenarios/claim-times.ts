@@ -58,7 +58,7 @@ async function scansOf(session: Session): Promise<number> {
   return scans;
 }
 
-/** A worker's connection, as the daemon uses it, with its cursor. */
+/** A worker's connection, as the daemon uses it, with its cursor. It handles `bench` and `failing`. */
 class Session {
   readonly client: pg.Client;
   #cursor: (string | null)[] = new Array<string | null>(20).fill(null);
@@ -74,7 +74,7 @@ class Session {
     const began = clockMs();
     const { rows } = await this.client.query<{ id: string; lease_no: number; available_at_us: string }>({
       name: 'claim',
-      text: `select * from taskq.claim(1, '{default}', '{bench}', 0, 100, 30000, $1, null)`,
+      text: `select * from taskq.claim(1, '{default}', '{bench,failing}', 0, 100, 30000, $1, null)`,
       values: [this.#cursor],
     });
     const took = clockMs() - began;

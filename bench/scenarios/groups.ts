@@ -26,20 +26,42 @@ export const groups: Scenario = {
       const after = `one strict group, after ${BEFORE.toLocaleString('en')} tasks under a held snapshot`;
       await oneByOne(bench, after, { before: bench.quick ? 1500 : BEFORE, tasks: strict, isHeld: true });
     }
-    const blocked = bench.quick ? 20_000 : 1_000_000;
-    await claimTimes(bench, [10_000], [], 'plain');
-    await claimTimes(
-      bench,
-      [10_000],
+    const many = bench.quick ? 20_000 : 1_000_000;
+    for (const [what, around] of [
+      ['plain', []],
       [
-        [BLOCKED, blocked],
-        [LIMIT, 1],
-        [ATTEND, 30],
+        'beside blocked tasks',
+        [
+          [BLOCKED, many],
+          [LIMIT, 1],
+          [ATTEND, 30],
+        ],
       ],
-      'beside blocked tasks',
-    );
+      ['beside 50,000 tasks of a type not handled', [[waitingOf('nobody'), 50_000]]],
+      [
+        'beside tasks of a type whose breaker is open',
+        [
+          [waitingOf('failing'), many],
+          [BREAKER, 1],
+          [FAILURE, 1],
+          [ATTEND, 30],
+        ],
+      ],
+    ] as const)
+      await claimTimes(bench, [10_000], around, what);
   },
 };
+
+/** Of a type, due before those that are measured. */
+const waitingOf = (
+  type: string,
+) => `insert into taskq.tasks (type, payload, available_at, not_before, created_at)
+  select '${type}', '{"n":0}', ts - interval '1 hour', ts, ts
+  from clock_timestamp() as ts, generate_series(1, $1::integer)`;
+const BREAKER = `select taskq.set_type('failing', jsonb_build_object(
+    'breaker', jsonb_build_object('failures', $1::integer, 'within_ms', 60000, 'probe_after_ms', 'none')
+  ))`;
+const FAILURE = `insert into taskq.breaker_events (type, at, failures) values ('failing', clock_timestamp(), $1::integer)`;
 
 /** In a thousand groups. The first of each gets the slot, and no worker handles its type. */
 const BLOCKED = `with added as (
