@@ -1,18 +1,15 @@
 import { badOption } from './bad-option.ts';
 import type { Queryable, Statement } from './database.ts';
 
-interface Queries {
-  query(statement: { text: string; values: unknown[] }): Promise<{ rows: unknown[] }>;
-}
-
 /** The application's own connection, as `pg` makes it: all it needs is to run a statement. Never a pool. */
-export interface PgClient extends Queries {
+export interface PgClient {
+  query(statement: { text: string; values: unknown[] }): Promise<{ rows: unknown[] }>;
   /** Of a pool, each of whose statements may run on another connection. */
   readonly totalCount?: never;
 }
 
 /** The application's own `pg.Pool`, used and never ended. */
-export interface PgPool extends Queries {
+export interface PgPool extends Pick<PgClient, 'query'> {
   /** Its connection settings; without them we cannot open a session that listens. */
   readonly options?: object;
 }
@@ -36,7 +33,7 @@ export function queryableOfPool(pool: PgPool): Queryable {
 }
 
 /** Never prepares by name: the connection may go through a pooler. */
-function unprepared(client: Queries): Queryable {
+function unprepared(client: Pick<PgClient, 'query'>): Queryable {
   return {
     async query<Row extends object>({ text, values = [] }: Statement): Promise<Row[]> {
       return (await client.query({ text, values: [...values] })).rows as Row[];

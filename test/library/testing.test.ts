@@ -103,7 +103,7 @@ describe('runTask', () => {
   });
 
   test('goes on as long as the task may', async () => {
-    expect(await run('hopeless', {}, { maxAttempts: 101 })).toMatchObject({ status: 'dead', attempt: 101 });
+    expect(await run('hopeless', {}, { maxAttempts: 101 })).toMatchObject({ status: 'dead', attempts: 101 });
   });
 
   test('keeps what an attempt that completed has logged', async () => {
