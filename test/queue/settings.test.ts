@@ -325,6 +325,20 @@ describe('how long a task may wait', () => {
   });
 });
 
+test.each([
+  'set_defaults(null)',
+  "set_type('work', null)",
+  "set_queue('default', null)",
+  "set_group('default', 'a', null)",
+  'set_worker(1, null)',
+  "edit('{1}', null)",
+])('taskq.%s is refused: it would set nothing, and say nothing', async (what) => {
+  await expect(set(what)).rejects.toMatchObject({
+    code: '22023',
+    message: expect.stringMatching(/: expected options as an object, not null$/),
+  });
+});
+
 test('a type is removed with what was set for it, unless a live worker handles it', async () => {
   const remove = (type: string) => queue.admin.value('select taskq.remove_type($1)', type);
   await set("set_type('mail', $1)", { max_attempts: 4 });

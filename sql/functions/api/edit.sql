@@ -28,7 +28,7 @@ declare
   violated text;
 begin
   options := taskq.checked_options('edit', options, '{queues,by,reason,filter}');
-  _changes := taskq.checked_options('edit', _changes, '{payload,priority,queue,delay_ms,at}');
+  _changes := taskq.checked_options('edit', coalesce(_changes, 'null'), '{payload,priority,queue,delay_ms,at}');
   perform taskq.refuse_large_payload('edit', _changes -> 'payload');
   -- A payload may be null; any other null is absent.
   _changes := jsonb_strip_nulls(_changes - 'payload')

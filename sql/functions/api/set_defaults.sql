@@ -11,7 +11,7 @@ declare
   before jsonb;
 begin
   perform taskq.refuse_unknown_options('set_defaults', options, '{by,reason}');
-  _settings := taskq.checked_options('set_defaults', _settings, taskq.default_options());
+  _settings := taskq.checked_options('set_defaults', coalesce(_settings, 'null'), taskq.default_options());
   select taskq.replaced_settings(d.operator, _settings) into before from taskq.defaults d for no key update;
   update taskq.defaults d set operator = jsonb_strip_nulls(d.operator || _settings);
   perform taskq.apply_defaults();

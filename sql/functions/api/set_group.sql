@@ -16,7 +16,7 @@ begin
   perform taskq.checked_options('set_group', options, '{by,reason}');
   perform taskq.refuse_name('set_group', 'queue', _queue);
   perform taskq.refuse_name('set_group', 'group', _group);
-  perform taskq.refuse_unknown_options('set_group', _settings, '{limit,rate,burst}');
+  perform taskq.refuse_unknown_options('set_group', coalesce(_settings, 'null'), '{limit,rate,burst}');
   for setting in select o.name, o.value from jsonb_each(_settings) as o (name, value) loop
     if not taskq.options_are_valid(
       jsonb_build_object(case setting.name when 'limit' then 'group_limit' else setting.name end, setting.value)

@@ -15,7 +15,7 @@ declare
 begin
   perform taskq.refuse_unknown_options('set_queue', options, '{by,reason}');
   perform taskq.refuse_name('set_queue', 'queue', _queue);
-  _settings := taskq.checked_options('set_queue', _settings, taskq.queue_options());
+  _settings := taskq.checked_options('set_queue', coalesce(_settings, 'null'), taskq.queue_options());
   insert into taskq.queues (name) values (_queue) on conflict (name) do nothing;
   select o.burst into burst
   from (values ('burst', 'rate'), ('group_burst', 'group_rate')) as o (burst, rate)

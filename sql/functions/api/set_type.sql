@@ -13,7 +13,7 @@ declare
   before jsonb;
 begin
   perform taskq.refuse_unknown_options('set_type', options, '{by,reason}');
-  _settings := taskq.checked_options('set_type', _settings, taskq.type_options());
+  _settings := taskq.checked_options('set_type', coalesce(_settings, 'null'), taskq.type_options());
   perform taskq.refuse_own_callback('set_type', _type, _settings);
   perform taskq.refuse_unknown(array_remove(
     array[_settings #>> '{on_complete,type}', _settings #>> '{on_dead,type}'], null

@@ -16,7 +16,9 @@ declare
   before jsonb;
 begin
   perform taskq.refuse_unknown_options('set_worker', options, '{by,reason}');
-  perform taskq.refuse_unknown_options('set_worker', _settings, '{concurrency,poll_ms,lease_ms,batch,queues}');
+  perform taskq.refuse_unknown_options(
+    'set_worker', coalesce(_settings, 'null'), '{concurrency,poll_ms,lease_ms,batch,queues}'
+  );
   fault := case
     when not taskq.is_whole(_settings -> 'concurrency', 1, 10000) then 'concurrency'
     when not taskq.is_whole(_settings -> 'poll_ms', 10, 86400000) then 'poll_ms'
