@@ -33,6 +33,13 @@ async function open(): Promise<Session> {
   return session;
 }
 
+test('a key whose period is over is not held, and releasing it is no action to record', async () => {
+  await holdFor();
+  await queue.admin.rows("update taskq.held_keys set until = clock_timestamp() - interval '1 s'");
+  expect(await releaseKey(queue.admin, K)).toBe('not_held');
+  expect(await queue.admin.rows("select from taskq.audit where verb = 'release key'")).toEqual([]);
+});
+
 describe('a key that is freed while it is enqueued', () => {
   test('belongs to its holder until the release commits, and no session waits for that', async () => {
     const holder = await holdFor();

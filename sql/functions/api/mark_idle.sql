@@ -33,6 +33,8 @@ begin
       coalesce(_ms::text, 'null')
       using errcode = 'invalid_parameter_value';
   end if;
+  -- A crash ends this sleep with the worker's session: the mark need not be on disk.
+  perform set_config('synchronous_commit', 'off', true);
   -- Not `on conflict do update`, which waits for anyone who has locked the mark. A locked one stays as it is.
   update taskq.idle_marks
   set queues = _queues, until = ts + make_interval(secs => _ms / 1000.0)

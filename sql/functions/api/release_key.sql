@@ -19,7 +19,7 @@ begin
   perform taskq.checked_options('release_key', options, array['by', 'reason']);
   delete from taskq.held_keys h where h.queue = _queue and h.key = _key
   returning h.task_id, h.until into holder, was_until;
-  if found then
+  if was_until > ts then
     perform taskq.record_action(
       'release key', ts, options, array[holder], _queue => _queue, _settings => jsonb_build_object('key', _key)
     );
