@@ -19,8 +19,8 @@ import type { BackoffInput, QueueInputs, TaskTypeInputs } from './task-settings.
 const A_DAY_MS = 86_400_000;
 
 /**
- * Every setting, by its field in `Config`: the only definition of its key in a configuration file, its environment
- * variables, flag, default and help. Null means not set.
+ * Every setting, by its field in `Config`: the definition of its key in a configuration file, its environment
+ * variables, default and help, and the name of its flag, which its command declares. Null means not set.
  */
 export const SETTINGS = {
   databaseUrl: textSetting({

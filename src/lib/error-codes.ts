@@ -95,7 +95,7 @@ export const ERROR_CODES = described({
     remedy: 'install optional dependencies, or set `DATABASE_URL`',
   },
   embedded_no_account: {
-    meaning: 'there is no account as which root can run the local PostgreSQL',
+    meaning: 'root cannot run PostgreSQL, and there is no other account to run it as',
     remedy: 'start taskq as another user',
   },
   embedded_no_answer: {
@@ -279,7 +279,7 @@ export const ERROR_CODES = described({
   schema_missing: { meaning: 'the database has no schema taskq', remedy: '`taskq migrate`' },
   schema_newer: { meaning: 'the schema needs a newer version of taskq', remedy: 'install it' },
   schema_occupied: {
-    meaning: 'an object that is not of taskq has a name that `migrate` needs in the schema',
+    meaning: 'an object that does not belong to taskq has a name that `migrate` needs in the schema',
     remedy: 'rename it, as the hint says',
   },
   schema_untrusted: {
@@ -304,7 +304,8 @@ export const ERROR_CODES = described({
     remedy: 'correct the handler as the message says',
   },
   transaction_unanswered: {
-    meaning: 'the connection was lost while `ctx.transaction` committed: it may be committed',
+    meaning:
+      'the connection was lost, or the handler ended, while `ctx.transaction` committed: it may be committed',
     remedy: 'nothing: the worker asks the database, and retries the task only if nothing was committed',
   },
   unexpected_matches: {

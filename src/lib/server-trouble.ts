@@ -7,6 +7,7 @@ import { isUnsent } from './unsent.ts';
 export interface AnyServerError extends Error {
   /** SQLSTATE. */
   readonly code: string;
+  readonly hint?: string;
 }
 
 export function isAnyServerError(error: unknown): error is AnyServerError {
@@ -53,7 +54,7 @@ const TROUBLES: readonly Trouble[] = [
   {
     state: '53300',
     code: 'database_trouble',
-    hint: 'raise max_connections or use a pooler; a worker process opens up to four connections, and one for each open ctx.transaction',
+    hint: 'raise max_connections or use a pooler; a worker process opens up to five connections, and one for each open ctx.transaction',
   },
   { state: '53', code: 'database_trouble', hint: "see the server's log for the resource it lacks" },
   {
@@ -103,7 +104,9 @@ export function serverTrouble(error: AnyServerError, databaseUrl?: string): Task
   const trouble = TROUBLES.find(({ state }) => error.code.startsWith(state));
   if (trouble === undefined) return undefined;
   const where = databaseUrl === undefined ? 'the database' : `the database ${redactUrl(databaseUrl)}`;
-  return new TaskqError(trouble.code, `${where}: ${error.message}`, { hint: trouble.hint, cause: error });
+  // What a function of ours says of a standby is more to the point.
+  const hint = (trouble.code === 'read_only' && error.hint) || trouble.hint;
+  return new TaskqError(trouble.code, `${where}: ${error.message}`, { hint, cause: error });
 }
 
 /** What to check where no connection could be made, by the reason. */

@@ -111,7 +111,7 @@ function kindOf({ role, method, path }: Route): keyof typeof MOST {
 }
 
 function serverOf(options: ServerOptions, databases: Databases) {
-  const { reads, longReads, writes } = databases;
+  const { reads, longReads, primaryReads, writes } = databases;
   const where = { db: reads, connection: undefined, applicationName: 'taskq serve' };
   // Asks for no notification: that would write.
   const silent = { ask: async () => {} };
@@ -163,7 +163,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
       ...parameters,
       ...{ body, items, caller, acting, token, takesWrites, isSecure: isSecure(request) },
       ...{ headers: request.headers, signal: request.signal, tasks, workflows, live, requests, advancing },
-      db: isWrite ? writes : route.mayTakeLong ? longReads : reads,
+      db: isWrite ? writes : route.needsPrimary ? primaryReads : route.mayTakeLong ? longReads : reads,
     };
   };
 
@@ -194,7 +194,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
               headers: { 'content-type': type, ...UNBUFFERED },
             });
       } catch (error) {
-        // Whoever gets this answer is not there to read it.
+        // The client has gone: nobody reads this answer.
         if (request.signal.aborted) throw new Problem('request_timeout');
         if (route.forBrowsers && asksToSignIn(error, request)) return signInPage(error);
         throw error;

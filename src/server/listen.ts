@@ -38,12 +38,17 @@ export async function listen(
   server.on('clientError', refuse);
   limitUntakenAnswers(server);
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
+    const fail = (cause: NodeJS.ErrnoException) => {
       const message = `cannot listen at ${host}:${port}: ${cause.code ?? cause.message}`;
       const hint = 'choose another --port or --host; --port 0 takes a free port';
       reject(new TaskqError('cannot_listen', message, { hint, cause }));
+    };
+    server.once('error', fail);
+    server.listen(port, host, () => {
+      // A connection that cannot be accepted, as where no file descriptor is left: its client tries again.
+      server.off('error', fail).on('error', () => {});
+      resolve();
     });
-    server.listen(port, host, resolve);
   });
   const { port: taken } = server.address() as AddressInfo;
   return {

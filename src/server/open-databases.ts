@@ -9,6 +9,8 @@ export interface Databases {
   readonly reads: Queryable;
   /** The same for what may take long, so that it keeps no short read waiting; an application's pool is one for all. */
   readonly longReads: Queryable;
+  /** The same for what a standby cannot answer. */
+  readonly primaryReads: Queryable;
   readonly writes: Queryable;
   /** Closes what was opened here. */
   close(): Promise<void>;
@@ -44,14 +46,17 @@ export function openDatabases({ databaseUrl, pool, readUrl }: DatabasesOptions):
   const reader = readUrl ?? databaseUrl;
   const reads = open(reader, MOST.reads, true);
   const longReads = open(reader, MOST.longReads, true);
+  const primaryReads = readUrl === undefined ? undefined : open(databaseUrl, MOST.longReads, true);
   const writes = open(databaseUrl, MOST.writes);
   const borrowed = (readOnly?: true) => borrowedPool(pool!, { ...limits, readOnly });
+  const ofReader = longReads ?? borrowed(true);
   return {
     reads: reads ?? borrowed(true),
-    longReads: longReads ?? borrowed(true),
+    longReads: ofReader,
+    primaryReads: primaryReads ?? (readUrl === undefined ? ofReader : borrowed(true)),
     writes: writes ?? borrowed(),
     async close() {
-      await Promise.all([reads?.close(), longReads?.close(), writes?.close()]);
+      await Promise.all([reads?.close(), longReads?.close(), primaryReads?.close(), writes?.close()]);
     },
   };
 }

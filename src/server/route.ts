@@ -84,6 +84,8 @@ export interface Route {
   readonly forBrowsers?: true;
   /** A read of many rows, which has sessions of its own. */
   readonly mayTakeLong?: true;
+  /** A read that a standby cannot answer. */
+  readonly needsPrimary?: true;
   /** The body may also be a list of such bodies, or NDJSON. */
   readonly takesMany?: true;
   readonly answers: Readonly<Record<number, AnswerDescription>>;

@@ -14,7 +14,7 @@ export type ServerOptions = {
   readonly basePath?: string;
   /** Take writes, from callers whose role may; default: only read, in sessions that cannot write. */
   readonly write?: boolean;
-  /** URL of a standby to read from. */
+  /** URL of a standby to read from; events are read from the primary. */
   readonly readUrl?: string;
   /** The names in `Host` that are accepted, without ports; default: all. */
   readonly hosts?: readonly string[];

@@ -9,7 +9,7 @@ const REFUSED_MS = 60_000;
 
 /**
  * Add the schedules of the configuration that do not exist; one that an operator removed comes back with its worker. One
- * that the database refuses, or that another transaction is adding, keeps no other from being added.
+ * that the database refuses, or that another transaction is adding, does not hold up the others.
  */
 export async function addSchedules(db: Queryable, state: WorkerState): Promise<void> {
   const { schedules = [], events } = state.options;

@@ -109,6 +109,18 @@ describe('taskq enqueue --file', () => {
     });
   });
 
+  test('an array that ends with the wrong bracket is refused', async () => {
+    expect(
+      await project.run(['enqueue', 'double', '--file', '-', '--queue', 'broken'], {
+        input: '[{"n":1},\n{"n":2}}',
+      }),
+    ).toMatchObject({
+      code: 2,
+      stderr: 'taskq: invalid JSON at line 2, column 8: expected "," or "]", found "}"\n',
+    });
+    expect(await payloads('broken')).toEqual([]);
+  });
+
   test('payloads are checked against the schema, line by line', async () => {
     const input = '{"to":"ann"}\n{"to":1}\n';
     expect(await project.run(['enqueue', 'send-email', '--file', '-'], { input })).toMatchObject({

@@ -3,6 +3,7 @@ import { appendFile, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { TaskQueue } from 'taskq';
+import { createServer } from 'taskq/serve';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { EmbeddedServer } from '../../src/embedded/server.ts';
 import { startEmbedded } from '../../src/embedded/start.ts';
@@ -153,6 +154,26 @@ describe('a server that has become read-only', () => {
     );
     await name.leadTo(old);
     expect((await tasks.list().page()).tasks).toEqual([]);
+  });
+
+  test('has no events to read, and says so at once; a server that reads from it asks the primary', async () => {
+    const { old, standby } = await pair();
+    const events = startTaskq(['events'], { cwd, env: { DATABASE_URL: standby.url('postgres') } });
+    expect(await events.exit).toEqual({ code: 1, signal: null });
+    expect(events.stderr()).toMatch(
+      /a standby does not know which transactions run — read events from the primary\n$/,
+    );
+    const server = await createServer({
+      databaseUrl: old.url('postgres'),
+      readUrl: standby.url('postgres'),
+      authorize: () => ({ role: 'viewer' }),
+    });
+    try {
+      const answer = await server.fetch(new Request('http://127.0.0.1/api/v1/events?after=now'));
+      expect(await answer.json()).toMatchObject({ events: [], after: expect.any(String) });
+    } finally {
+      await server.close();
+    }
   });
 });
 

@@ -22,7 +22,7 @@ begin
   ended := '[]';
   for before in
     select * from taskq.operations o
-    -- What acts later than now was put there before the clock was set back.
+    -- One that has acted later than now did so before the clock was set back.
     where o.ended_at is null and (o.next_at <= ts or o.acted_at > ts)
     -- Not the one that has waited longest: if its batch never ends in time, no other one would go on.
     order by random()

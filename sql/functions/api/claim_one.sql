@@ -1,6 +1,6 @@
 -- Claims one task by its id if it is waiting and due, for a worker that runs nothing but this task, such as a test. It
--- passes the limits of its queue, which count it. No rows: it is not waiting, not due, or locked by another
--- transaction.
+-- passes the limits of its queue, which count it; raises 55P03 if another transaction has those locked for a second.
+-- No rows: it is not waiting, not due, or locked by another transaction.
 -- Arguments: _worker_id, as registered; _lease_ms, how long it holds the task without a heartbeat, in milliseconds.
 -- Granted to: worker.
 create or replace function taskq.claim_one(_worker_id integer, _id bigint, _lease_ms bigint)

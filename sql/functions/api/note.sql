@@ -105,7 +105,7 @@ begin
         task_id, lease_no, attempt, first_line, logged_at, lease_owner, drop_on, kept_in, queue, type, lines
       )
       select t.id, t.lease_no, least(t.attempts, 2147483646) + 1, g.first + s.seen,
-        -- Who follows asks for the lines after the last ones, and errors: even if the clock has gone back.
+        -- A follower asks for what comes after the last line and error: times must rise even if the clock goes back.
         greatest(ts, case when (select true from taskq.followed f where f.task_id = t.id) then greatest(
           (select max(l.logged_at) from taskq.task_logs l where l.task_id = t.id),
           (select max(e.failed_at) from taskq.task_errors e where e.task_id = t.id)

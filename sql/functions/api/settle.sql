@@ -90,7 +90,7 @@ begin
   done_nos := lease_nos;
   if num_nonnulls(variadic agains) > 0 then
     noted := taskq.note_again(_worker, ids, lease_nos, agains, ts);
-    -- Those it could not lock do not complete without.
+    -- Tasks that it could not lock must not complete without their next run.
     return query
     select unheld.id, unheld.lease_no, unheld.answer, unheld.extra
     from unnest(ids, lease_nos, agains) as o (id, lease_no, again)

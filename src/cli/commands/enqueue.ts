@@ -75,7 +75,7 @@ function declare(command: Command): void {
     .option('--at <time>', 'wait until this time: 2030-01-31T09:00:00+01:00')
     .option('--wait [duration]', 'wait until the task has ended (at most this long), and print its result')
     .option('--workflow <id>', 'add it to this open workflow as a step')
-    .option('--step <step>', 'its name in the workflow (its id)')
+    .option('--step <step>', 'name of the step (the id of the task)')
     .option('--after <steps>', 'start it once these steps have ended: a,b')
     .option(
       '--on-death <policy>',

@@ -21,8 +21,8 @@ export const grants: CliCommand<GrantsOptions> = {
     command
       .option('--producer <role>', 'it enqueues tasks, starts workflows, and waits for them', collect)
       .option('--worker <role>', 'it runs taskq work', collect)
-      .option('--reader <role>', 'it looks: list, show, explain, stats and the like', collect)
-      .option('--operator <role>', 'it looks, and acts: cancel, revive, pause, set and the like', collect)
+      .option('--reader <role>', 'it only reads: list, show, explain, stats and the like', collect)
+      .option('--operator <role>', 'it reads and acts: cancel, revive, pause, set and the like', collect)
       .option(
         '--functions <schema.name>',
         'a function of yours that the workers call, or schema.* for all of a schema',

@@ -18,7 +18,7 @@ export const metrics: CliCommand<MetricsOptions> = {
   declare(command) {
     command
       .option('--days', 'by day of UTC, not by minute')
-      .option('--since <duration>', 'of this period up to now (1h; with --days 30d)')
+      .option('--since <duration>', 'how far back to look (1h; with --days 30d)')
       .option('--queue <queue>', 'only this queue')
       .option('--type <type>', 'only this type')
       .option('--limit <n>', 'show at most n lines', '100')

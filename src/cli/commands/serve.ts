@@ -22,7 +22,7 @@ export const serve: CliCommand<ServeOptions> = {
       .option('--port <n>', 'listen at this port; 0 takes a free one', '7433')
       .option('--base-path <path>', 'serve below this path', '/')
       .option('--write', 'accept writes; on a local address, also print a sign-in link for a browser')
-      .option('--read-url <url>', 'read from this standby')
+      .option('--read-url <url>', 'read from this standby, except events')
       .addHelpText(
         'after',
         `

@@ -18,12 +18,10 @@ async function peek(
   input: AsyncIterable<Buffer>,
 ): Promise<{ first: number | undefined; chunks: AsyncIterable<Buffer> }> {
   const iterator = input[Symbol.asyncIterator]();
-  const read: Buffer[] = [];
   let head = Buffer.alloc(0);
   for (;;) {
     const { done, value } = await iterator.next();
     if (done) break;
-    read.push(value);
     head = Buffer.concat([head, value]);
     if (head.length >= 3 && firstOf(head) !== undefined) break;
     if (head.length > MAX_ITEM_BYTES)

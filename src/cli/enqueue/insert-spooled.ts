@@ -7,7 +7,7 @@ import { startProgress } from '../present/progress.ts';
 import type { Context } from '../run/context.ts';
 import type { Spool } from './spool.ts';
 
-/** A task that was to replace the holder of its key, which has another type. */
+/** A task that was to replace the holder of its key, which has another type or group. */
 export interface RefusedLine {
   readonly line: number;
   readonly holder: string;

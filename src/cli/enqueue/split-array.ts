@@ -19,6 +19,7 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 const NEWLINE = 0x0a;
+const END_OF_ARRAY = 0x5d;
 
 type Step = 'array begins' | 'element ends' | 'array ends' | 'goes on';
 
@@ -88,6 +89,7 @@ class ArrayCutter {
     if (isClosing(byte)) {
       this.#depth -= 1;
       if (this.#depth > 0) return 'goes on';
+      if (byte !== END_OF_ARRAY) throw broken(this.#line, this.#column, 'expected "," or "]", found "}"');
       this.#state = 'after';
       return 'array ends';
     }
@@ -134,7 +136,7 @@ function isOpening(byte: number): boolean {
 }
 
 function isClosing(byte: number): boolean {
-  return byte === 0x5d || byte === 0x7d;
+  return byte === END_OF_ARRAY || byte === 0x7d;
 }
 
 function broken(line: number, column: number, what: string, hint?: string): TaskqError {

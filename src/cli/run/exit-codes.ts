@@ -13,7 +13,10 @@ export const EXIT_CODES: readonly { readonly codes: readonly number[]; readonly 
     codes: [EXIT.schema],
     meaning: 'the schema is missing or does not fit this version of taskq: run `taskq migrate`',
   },
-  { codes: [EXIT.deadline], meaning: 'the time given to `--wait` is over; the task goes on' },
+  {
+    codes: [EXIT.deadline],
+    meaning: 'the time to wait is over (`--wait`, `--timeout`); the task or workflow goes on',
+  },
   {
     codes: [9],
     meaning:

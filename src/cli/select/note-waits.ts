@@ -20,8 +20,8 @@ const STANDING: readonly CauseName[] = [
 ];
 
 /**
- * What is worth a word to one who enqueues a task, who makes one due, and who waits for its end. Whoever enqueues may
- * start a worker later, and fills a group on purpose.
+ * Which causes to mention after enqueueing a task, after making one due, and while waiting for its end. Whoever enqueues
+ * may start a worker later, and fills a group on purpose.
  */
 const NOTED = {
   enqueued: STANDING,
@@ -73,7 +73,7 @@ export function sampled<Task, Answer extends BulkAnswer>(
 }
 
 /**
- * Say why tasks will not start although they are due: a paused queue, say, or a group that stands. A role that may act
+ * Say why tasks will not start although they are due: a paused queue, say, or a stopped group. A role that may act
  * may lack the right to look: ignore a refusal.
  */
 export async function noteWaits(

@@ -1,4 +1,5 @@
 import { isPassing, type Queryable } from '../../lib/database.ts';
+import { isAnyServerError } from '../../lib/server-trouble.ts';
 import { Wakeup } from '../../lib/wakeup.ts';
 import { type EventRow, positionNow, readEvents } from './read-events.ts';
 
@@ -25,14 +26,19 @@ export async function* eventPages(
   { after, follows, signal }: EventPagesOptions,
 ): AsyncGenerator<readonly EventRow[], void, undefined> {
   const pause = new Wakeup();
+  let isAnswered = false;
   /** Undefined: aborted. */
   const ask = async <T>(question: () => Promise<T>): Promise<T | undefined> => {
     const began = performance.now();
     while (!signal.aborted) {
       try {
-        return await question();
+        const answer = await question();
+        isAnswered = true;
+        return answer;
       } catch (error) {
-        if (!signal.aborted && (!isPassing(error) || performance.now() - began > OUTAGE_MS)) throw error;
+        // A standby never answers, unless a failover has made it one.
+        const isLasting = !isPassing(error) || (!isAnswered && isReadOnly(error));
+        if (!signal.aborted && (isLasting || performance.now() - began > OUTAGE_MS)) throw error;
       }
       await pause.wait(POLL_MS, signal);
     }
@@ -53,4 +59,8 @@ export async function* eventPages(
     if (!follows) return;
     await pause.wait(POLL_MS, signal);
   }
+}
+
+function isReadOnly(error: unknown): boolean {
+  return isAnyServerError(error) && error.code === '25006';
 }

@@ -10,7 +10,7 @@ export interface AdvancerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** How long one that finds all operations advanced by others looks at them no more, at first and at most. */
+/** How long it stays away after it has found others advancing all operations: at first and at most. */
 const SPARE: Readonly<{ baseMs: number; maxMs: number }> = { baseMs: 100, maxMs: 15_000 };
 
 /**

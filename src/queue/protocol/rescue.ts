@@ -44,6 +44,8 @@ export interface Look {
   readonly quiet: readonly Quiet[];
   /** Undefined: no scan was due. Empty: a scan found nothing. */
   readonly rescued: readonly Rescued[] | undefined;
+  /** Whether the scan has read the whole table. */
+  readonly isComplete: boolean;
   /** The transaction that holds the row by which workers take turns. Undefined: the row was free. */
   readonly heldBy?: Holder;
   /** Set while that row is held. */
@@ -92,13 +94,13 @@ export async function rescue(db: Queryable, request: RescueRequest, pageBlocks =
   }));
   if (extra.held !== undefined) {
     const { by: heldBy, place: rank } = extra.held;
-    if (request.outOfTurn !== true) return { quiet, rescued: undefined, heldBy, rank };
+    if (request.outOfTurn !== true) return { quiet, rescued: undefined, isComplete: false, heldBy, rank };
     const scan = { blocks: extra.held.blocks, pageBlocks, extra: { ...extra, options: extra.held.options } };
-    return { quiet, rescued: await rescueInPages(db, request, scan), heldBy, rank };
+    return { quiet, ...(await rescueInPages(db, request, scan)), heldBy, rank };
   }
-  if (blocks === null) return { quiet, rescued: undefined };
-  if (rescued !== null) return { quiet, rescued: rescued.map(rescuedOf) };
-  return { quiet, rescued: await rescueInPages(db, request, { blocks: Number(blocks), pageBlocks, extra }) };
+  if (blocks === null) return { quiet, rescued: undefined, isComplete: false };
+  if (rescued !== null) return { quiet, rescued: rescued.map(rescuedOf), isComplete: true };
+  return { quiet, ...(await rescueInPages(db, request, { blocks: Number(blocks), pageBlocks, extra })) };
 }
 
 interface Scan {
@@ -111,19 +113,19 @@ async function rescueInPages(
   db: Queryable,
   request: RescueRequest,
   { blocks, pageBlocks, extra }: Scan,
-): Promise<Rescued[]> {
+): Promise<{ readonly rescued: readonly Rescued[]; readonly isComplete: boolean }> {
   const options = JSON.stringify(extra.options);
   const rescued: Rescued[] = [];
   let costMs = 0;
-  for (let from = 0; from < blocks && !request.signal.aborted; from += pageBlocks) {
+  let from = 0;
+  for (; from < blocks && !request.signal.aborted; from += pageBlocks) {
     const began = performance.now();
     rescued.push(...(await rescuePage(db, request, [from, from + pageBlocks], options)));
     costMs += performance.now() - began;
   }
-  if (!request.signal.aborted) {
-    await db.query({ text: 'select taskq.end_rescue($1, $2)', values: [costMs, options] });
-  }
-  return rescued;
+  const isComplete = from >= blocks;
+  if (isComplete) await db.query({ text: 'select taskq.end_rescue($1, $2)', values: [costMs, options] });
+  return { rescued, isComplete };
 }
 
 async function rescuePage(

@@ -10,6 +10,7 @@ const list: Route = {
   path: '/events',
   role: 'viewer',
   mayTakeLong: true,
+  needsPrimary: true,
   summary:
     'Read the ends of tasks after a position. `after` is where the next request begins, also if there are none.',
   query: {

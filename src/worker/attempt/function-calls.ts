@@ -57,10 +57,10 @@ interface Waiting extends FunctionCall {
 /** The longest payload of a call in a batch, in characters. */
 const MOST_LENGTH = 10_000;
 
-/** A batch that takes longer, in milliseconds, waits for a lock: each of its calls does so alone instead. */
+/** A batch that takes longer, in milliseconds, probably waits for a lock: its calls are then run one by one. */
 const BATCH_MS = 500;
 
-/** Among this many calls, the cost of a transaction is small: they do not wait for more. */
+/** With this many calls a transaction is cheap: they do not wait for more. */
 const ENOUGH_CALLS = 16;
 
 /** Calls do not wait for a transaction that has been under way for this long, in milliseconds. */

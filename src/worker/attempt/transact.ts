@@ -33,7 +33,7 @@ export interface Following {
   endFollowUps(): Promise<FollowUps | undefined> | undefined;
   /** The place of the next task. */
   readonly followUpPlace: number;
-  /** Nothing was committed: take tasks again, and back those from this place on. */
+  /** Nothing was committed: accept follow-ups again, and drop those from this place on. */
   reopenFollowUps(place: number): void;
 }
 

@@ -16,9 +16,9 @@ export interface ClaimContextOptions {
   readonly onFound: () => void;
 }
 
-/** What a worker knows that is about to sleep. */
+/** What a worker knows when it is about to sleep. */
 export interface Idle {
-  /** In how many milliseconds the next task is due; null: none is, as far as was looked. */
+  /** Milliseconds until the next task is due; null: none was found. */
   readonly dueMs: number | null;
   readonly mostMs: number;
   readonly queues: readonly string[];
@@ -37,7 +37,7 @@ const PAUSE_FACTOR = 100;
  */
 const FIRST_LOOK_MS = 10;
 
-/** Look again this soon when it is unknown when the next task is due: to find that out takes long, and so may a look. */
+/** Look again this soon when the next due time is unknown: finding it is slow, and looking may be too. */
 const DUE_UNKNOWN_MS = 250;
 
 /** The queue tasks go to unless their producers name another, for when nothing else is known. */

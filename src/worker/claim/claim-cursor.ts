@@ -121,7 +121,7 @@ export class ClaimCursor {
     return this.#isReset || queues.some((queue) => !this.#swept.has(queue));
   }
 
-  /** In how many milliseconds after `now` the sweep is due for which the last claim came too early; null: it did not. */
+  /** Milliseconds from `now` until the sweep for which the last claim came too early; null: it did not. */
   owedSweepInMs(now: number): number | null {
     return this.#owesSweep ? this.#sweeps.dueInMs(now, this.#leastSweepMs) : null;
   }
@@ -154,7 +154,7 @@ export class ClaimCursor {
     return this.#sweeps.isDue(now, this.#leastSweepMs) ? this.#sweepOf(queues, false) : undefined;
   }
 
-  /** Order the queues for the next claim: each comes first in turn, or once more where the last claim left its task out. */
+  /** Order the queues for the next claim: the next one comes first, or the same again if its task was left out. */
   inTurn(queues: readonly string[], whose: 'next' | 'same' = 'next'): readonly string[] {
     this.#turn = (this.#turn + (whose === 'next' ? 1 : 0)) % Math.max(1, queues.length);
     return [...queues.slice(this.#turn), ...queues.slice(0, this.#turn)];

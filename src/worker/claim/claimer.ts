@@ -61,8 +61,7 @@ export class Claimer {
   }
 
   /**
-   * Claims bring tasks of full queues alone: as long as outcomes are on their way that may free places, the next one
-   * would bring nothing.
+   * Only full queues have tasks: until an outcome that is on its way frees a place, another claim would find nothing.
    */
   get waitsForPlaces(): boolean {
     return this.#waitsForPlaces;

@@ -21,10 +21,6 @@ export class Positions {
     return this.#byQueue.size;
   }
 
-  has(queue: string): boolean {
-    return this.#byQueue.has(queue);
-  }
-
   copy(): Cursor {
     return new Map([...this.#byQueue].map(([queue, levels]) => [queue, [...levels]]));
   }

@@ -35,7 +35,7 @@ export class PromisedClaim {
     this.#isOwed = false;
   }
 
-  /** The claim that was to pay has failed: the next one pays. */
+  /** The claim that should have paid failed: the next one must. */
   unpaid(): void {
     this.#isOwed = true;
   }

@@ -2,7 +2,7 @@ import { after } from '../../lib/after.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { StartedTask } from '../lease/held-task.ts';
 
-/** A timer that is so late fires after the process was stopped or its thread blocked: handlers had no time meanwhile. */
+/** A timer this late means that the process was stopped or its thread blocked, and that handlers got no time. */
 const LATE_MS = 1000;
 
 /** Functions that cancel an attempt's timeout and its grace. */

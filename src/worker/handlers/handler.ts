@@ -57,7 +57,7 @@ export interface TaskContext {
   readonly payloadText: string;
   /**
    * The same for every attempt of the task, and for no other task of any database but a copy of this one: pass it to a
-   * provider that must not act twice. An installation of taskq is a UUID, and the key that with the id.
+   * provider that must not act twice. It is the UUID of the installation followed by the task's id.
    */
   readonly idempotencyKey: string;
   /** 1 for the first attempt: the failed ones so far, plus this one. */
@@ -76,7 +76,7 @@ export interface TaskContext {
   readonly log: TaskLog;
   /**
    * Says how far it has come: a share from 0 to 1, or any other number, and a text of at most 1 KB. The last one is
-   * stored, once a second at most. Throws TypeError for what is no number.
+   * stored, once a second at most. Throws TypeError if it is not a number.
    */
   progress(value: number, text?: string): void;
   /** Records an error that does not fail the attempt: stored with the errors of the task, at most 100 an attempt. */
@@ -91,8 +91,8 @@ export interface TaskContext {
   eachParent(): AsyncIterable<NamedParentEnd>;
   /**
    * Runs `work` in a transaction of the task's database whose last statement completes the task: what it has written
-   * and the completion are committed together, or neither is. To be returned: what the handler does afterwards changes
-   * nothing. Rolled back, and rejected, if `work` throws or the attempt has to end.
+   * and the completion are committed together, or neither is. Return its promise: what the handler does afterwards has
+   * no effect. Rolled back, and rejected, if `work` throws or the attempt has to end.
    */
   transaction<T>(work: TransactionWork<T>): Promise<T>;
   /**

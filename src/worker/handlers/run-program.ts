@@ -51,6 +51,10 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
     env: { ...process.env, TRACEPARENT: traceparent ?? undefined, ...variables },
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
+  const exited = once(program, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  // Where no file descriptor is left there are no pipes, and the error of the start comes next.
+  if (program.stdio === undefined)
+    return exited.catch((error) => Promise.reject(new Error(notStarted(path, error))));
   const terminate = () => program.kill('SIGTERM');
   ctx.signal.addEventListener('abort', terminate);
   if (ctx.signal.aborted) terminate();
@@ -63,7 +67,7 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
   const checkReports = readReports(program.stdio[3] as Readable, ctx);
   const closed = once(program, 'close').catch(() => {});
   try {
-    const [exitCode, signal] = (await once(program, 'exit')) as [number | null, NodeJS.Signals | null];
+    const [exitCode, signal] = await exited;
     // Processes that it started may hold its output open forever.
     await Promise.race([closed, sleep(1000, undefined, { ref: false })]);
     if (exitCode === 0 || exitCode === RUN_AGAIN) await checkReports();

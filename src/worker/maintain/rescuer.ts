@@ -90,7 +90,7 @@ export class Rescuer {
     const now = performance.now();
     const own = lostClaim !== undefined && now > lostClaim.overAt;
     const { steadyMs } = this.#db;
-    const { quiet, rescued, heldBy, rank } = await rescue(this.#db, {
+    const { quiet, rescued, isComplete, heldBy, rank } = await rescue(this.#db, {
       workerId,
       held: () => ledger.held().map(({ id }) => id),
       own,
@@ -109,7 +109,7 @@ export class Rescuer {
     if (heldBy === undefined) this.#turn.free();
     else this.#turn.missed(heldBy, rank);
     // Only a complete scan covers the lost claim.
-    if (own && rescued !== undefined) ledger.searchedFor(lostClaim);
+    if (own && isComplete) ledger.searchedFor(lostClaim);
     for (const { id, queue, type, status, availableAtUs, error } of rescued ?? []) {
       if (status === 'refused') {
         this.#refused.log({ task_id: id, type, queue, error: error ?? 'unknown' });

@@ -44,7 +44,7 @@ export async function runWorkerProcess(options: WorkerProcessOptions): Promise<W
     if (message?.kind === 'started') onStarted();
     if (message?.kind !== undefined) received.add(message.kind);
   });
-  // Neither is there if there were no more file descriptors for it.
+  // It has no output if the system had no file descriptors left.
   if (child.stdout) createInterface({ input: child.stdout }).on('line', onLine);
 
   let killer: NodeJS.Timeout | undefined;
