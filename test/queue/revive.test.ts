@@ -219,3 +219,24 @@ test('a dead letter that the database refuses is answered so, and stays; the oth
   expect(await revive(queue.admin, [large])).toMatchObject([{ answer: 'refused', problem: tooLarge }]);
   expect(await revive(queue.admin, [large], { payload: '{}' })).toMatchObject([{ answer: 'revived' }]);
 });
+
+test('one that a trigger of the application refuses with a state of its own stays; the others are revived', async () => {
+  const [odd, other] = [await die({ tags: { odd: 'yes' } }), await die()];
+  await queue.admin.rows(`
+    create function public.refuse() returns trigger language plpgsql as $$
+      begin
+        if new.tags ? 'odd' then raise exception 'not now' using errcode = 'U0001'; end if;
+        return new;
+      end $$;
+    create trigger refuse before insert on taskq.tasks for each row execute function public.refuse()`);
+  try {
+    const answers = await revive(queue.admin, [odd, other]);
+    expect(answers.toSorted((a, b) => Number(a.id) - Number(b.id))).toMatchObject([
+      { id: odd, answer: 'refused', problem: 'not now' },
+      { id: other, answer: 'revived' },
+    ]);
+    expect(await deadRow(queue.admin, odd)).toBeDefined();
+  } finally {
+    await queue.admin.rows('drop function public.refuse() cascade');
+  }
+});

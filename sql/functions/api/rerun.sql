@@ -27,10 +27,10 @@ begin
   perform taskq.refuse_large_payload('rerun', options -> 'payload');
   begin
     return query select r.* from taskq.rerun_batch(_ids, options) as r;
-  exception
-  when data_exception or integrity_constraint_violation or program_limit_exceeded or internal_error
-    or plpgsql_error
-  then
+  exception when others then
+    if not taskq.is_refusal(sqlstate) and sqlstate <> 'XX000' then
+      raise;
+    end if;
     -- In the order of enqueue_many, so that reruns of the same keys never deadlock.
     for one in
       select distinct on (f.queue, f.unique_key, asked.id) asked.id
@@ -39,10 +39,10 @@ begin
     loop
       begin
         return query select r.* from taskq.rerun_batch(array[one], options) as r;
-      exception
-      when data_exception or integrity_constraint_violation or program_limit_exceeded or internal_error
-        or plpgsql_error
-      then
+      exception when others then
+        if not taskq.is_refusal(sqlstate) and sqlstate <> 'XX000' then
+          raise;
+        end if;
         return query select one, 'refused', jsonb_build_object(
           'error', regexp_replace(sqlerrm, '^task 1 cannot be enqueued: ', ''), 'code', sqlstate
         );

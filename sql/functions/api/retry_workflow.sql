@@ -103,7 +103,10 @@ begin
   ts := clock_timestamp();
   begin
     made := taskq.restore_steps(ids, ts);
-  exception when data_exception or integrity_constraint_violation or program_limit_exceeded or plpgsql_error then
+  exception when others then
+    if not taskq.is_refusal(sqlstate) then
+      raise;
+    end if;
     made := array[]::bigint[];
     -- In the order of the keys, as all that waits for them.
     for one in
@@ -114,7 +117,10 @@ begin
     loop
       begin
         made := made || taskq.restore_steps(array[one], ts);
-      exception when data_exception or integrity_constraint_violation or program_limit_exceeded or plpgsql_error then
+      exception when others then
+        if not taskq.is_refusal(sqlstate) then
+          raise;
+        end if;
         errors := errors || jsonb_build_object(one, jsonb_build_object('error', sqlerrm, 'code', sqlstate));
       end;
     end loop;

@@ -33,10 +33,10 @@ begin
   end if;
   begin
     return query select r.* from taskq.revive_batch(_ids, options) as r;
-  exception
-  when data_exception or integrity_constraint_violation or program_limit_exceeded or internal_error
-    or plpgsql_error
-  then
+  exception when others then
+    if not taskq.is_refusal(sqlstate) and sqlstate <> 'XX000' then
+      raise;
+    end if;
     -- In the order of the batch, so that revivals of the same keys never deadlock.
     for one in
       select distinct on (d.queue, d.unique_key, asked.id) asked.id
@@ -45,10 +45,10 @@ begin
     loop
       begin
         return query select r.* from taskq.revive_batch(array[one], options) as r;
-      exception
-      when data_exception or integrity_constraint_violation or program_limit_exceeded or internal_error
-        or plpgsql_error
-      then
+      exception when others then
+        if not taskq.is_refusal(sqlstate) and sqlstate <> 'XX000' then
+          raise;
+        end if;
         get stacked diagnostics violated = constraint_name;
         return query select one, 'refused', jsonb_build_object(
           'error', case violated
