@@ -194,7 +194,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
               headers: { 'content-type': type, ...UNBUFFERED },
             });
       } catch (error) {
-        // The client has gone: nobody reads this answer.
+        // The client is gone, so this answer is never read.
         if (request.signal.aborted) throw new Problem('request_timeout');
         if (route.forBrowsers && asksToSignIn(error, request)) return signInPage(error);
         throw error;

@@ -1,5 +1,4 @@
-import { isPassing, type Queryable } from '../../lib/database.ts';
-import { isAnyServerError } from '../../lib/server-trouble.ts';
+import { isPassing, isReadOnly, type Queryable } from '../../lib/database.ts';
 import { Wakeup } from '../../lib/wakeup.ts';
 import { type EventRow, positionNow, readEvents } from './read-events.ts';
 
@@ -59,8 +58,4 @@ export async function* eventPages(
     if (!follows) return;
     await pause.wait(POLL_MS, signal);
   }
-}
-
-function isReadOnly(error: unknown): boolean {
-  return isAnyServerError(error) && error.code === '25006';
 }
