@@ -59,6 +59,10 @@ class ClaimHost implements ClaimLoopHost {
     return this.#state.reporter.answers;
   }
 
+  get mayFreeSlot(): boolean {
+    return this.#state.ledger.reports.grouped > 0;
+  }
+
   hasAnswersBeyond(answers: number, ms: number): Promise<boolean> {
     return this.#state.reporter.hasAnswersBeyond(answers, ms, this.#state.shutdown.stop);
   }

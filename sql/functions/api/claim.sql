@@ -81,6 +81,10 @@ declare
   -- The least place of all queues: what workflows ask for, and breakers, belong to none.
   asks_from timestamptz;
   has_steps boolean;
+  has_asks boolean;
+  has_limits boolean;
+  takes_turn boolean;
+  attends_first boolean;
   steps_left timestamptz;
   released bigint[];
   given bigint[];
@@ -128,15 +132,16 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform taskq.refuse_isolation('claim');
   end if;
-  -- Claims of many take turns: one that runs beside others finds their tasks unclaimed in its snapshot, and must lock
-  -- and read each again to learn better [16 workers: 127 pages a task instead of 6, and with claims of fewer than 200
-  -- beside each other 7.0 instead of 6.6]. A table, as in taskq.maintain.
-  if _start + _ahead >= 50 then
-    begin
-      lock table taskq.claim_turn in share update exclusive mode;
-    exception when lock_not_available then
-      null; -- Another session keeps its transaction open: go on beside it.
-    end;
+  -- Where nothing was ever asked, or no queue was ever limited, these tables have no page, and reading them would cost
+  -- a tenth of a claim that finds nothing.
+  has_asks := pg_relation_size('taskq.asks') > 0;
+  has_limits := pg_relation_size('taskq.queue_limits') > 0;
+  -- Claims attend to different groups beside each other, and take turns when they choose tasks. One that holds the
+  -- limit of a queue waits for nothing: it takes its turn first.
+  takes_turn := _start + _ahead >= 50;
+  attends_first := has_asks and not has_limits;
+  if takes_turn and not attends_first then
+    perform taskq.await_turn();
   end if;
   ts := clock_timestamp();
   lease_step := taskq.lease_step(ts);
@@ -173,9 +178,7 @@ begin
       ts := clock_timestamp();
     end if;
   end if;
-  -- Where nothing was ever asked, the table has no page, and reading it would cost a tenth of a claim that finds
-  -- nothing.
-  if pg_relation_size('taskq.asks') > 0 and _start + _ahead > 0 then
+  if has_asks and _start + _ahead > 0 then
     asking := array(
       select q.name from unnest(_queues) with ordinality as q (name, place)
       cross join lateral (
@@ -188,8 +191,7 @@ begin
     );
   end if;
   limits_read_at := ts;
-  -- Likewise: this table has no page until a queue gets a limit.
-  if pg_relation_size('taskq.queue_limits') > 0 and _start + _ahead > 0 then
+  if has_limits and _start + _ahead > 0 then
     select t.limits, t.closed, t.level_left,
       t.level_queues, t.level_priorities, t.level_times, t.level_ids, t.level_rooms
     into limits, closed, level_left, level_queues, level_priorities, level_times, level_ids, level_rooms
@@ -207,7 +209,10 @@ begin
     ) as a;
     asked_to := coalesce(asked_to, ts - interval '1 microsecond');
   end if;
-  if asked_to is not null or limits is not null then
+  if takes_turn and attends_first then
+    perform taskq.await_turn();
+  end if;
+  if asked_to is not null or limits is not null or attends_first then
     -- Read the clock again: tasks that ended meanwhile may have made room.
     ts := clock_timestamp();
   end if;

@@ -18,6 +18,8 @@ export interface ClaimLoopHost {
   isDone(): Promise<boolean>;
   /** How many statements with outcomes have been answered. */
   readonly answers: number;
+  /** Whether an outcome on its way may free a slot of a group. */
+  readonly mayFreeSlot: boolean;
   /** Returns whether there are more answers than these. Waits up to `ms` for one that is on its way. */
   hasAnswersBeyond(answers: number, ms: number): Promise<boolean>;
   /** A statement failed and will be retried. */
@@ -43,7 +45,7 @@ export interface ClaimLoopOptions {
 
 /** Delay the next claim this long while tasks trickle in: they come in handfuls. */
 const TRICKLE_MS = 5;
-/** Where all places of a queue are taken, wait this long for outcomes on their way, which may free some. */
+/** Where all places of a queue or group are taken, wait this long for outcomes on their way, which may free some. */
 const OUTCOME_MS = 20;
 /** The poll interval of an idle worker that receives hints. */
 const POLL_WITH_HINTS_MS = 5000;
@@ -70,6 +72,8 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
    */
   let mark: Mark | undefined;
   let isWoken = false;
+  /** The last claim found fewer tasks than there was room for. */
+  let wasShort = false;
   /** How many there were when the last claim began. */
   let answers = -1;
   for (let failures = 0; !stop.aborted; ) {
@@ -87,15 +91,19 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
       }
       // The task that woke the worker is waiting: claim before any survey.
       const queues = isWoken ? context.queuesKnown() : await context.queuesNow();
-      if (claimer.waitsForPlaces) await host.hasAnswersBeyond(answers, OUTCOME_MS);
+      if (claimer.waitsForPlaces || (wasShort && host.mayFreeSlot))
+        await host.hasAnswersBeyond(answers, OUTCOME_MS);
       answers = host.answers;
+      const { mayFreeSlot } = host;
       const got = await claimer.claim(room, queues, stop);
       isWoken = false;
+      wasShort = got < room.start + room.ahead;
       failures = 0;
       const now = performance.now();
       arrivals.count(got, now);
       if (got === 0 && claimer.wantsSlot) continue;
-      if (got === 0 && claimer.isFull && (await host.hasAnswersBeyond(answers, OUTCOME_MS))) continue;
+      if (got === 0 && (claimer.isFull || mayFreeSlot) && (await host.hasAnswersBeyond(answers, OUTCOME_MS)))
+        continue;
       // With several workers, one often claims too late, and is no more idle than the others.
       if (got === 0 && !(host.receivesHints && arrivals.isDense(now))) {
         mark ??= { since: now, until: now };

@@ -15,10 +15,16 @@ export class Reports {
   #waiting: HeldEntry[] = [];
   readonly #alone = new Set<HeldEntry>();
   #size = 0;
+  #grouped = 0;
 
   /** How many tasks are at `reporting`. */
   get size(): number {
     return this.#size;
+  }
+
+  /** How many of these tasks are in a group. */
+  get grouped(): number {
+    return this.#grouped;
   }
 
   /** How many reports are sent alone, because the database has refused each by itself. */
@@ -50,6 +56,7 @@ export class Reports {
   add(entry: HeldEntry): void {
     entry.state = 'reporting';
     this.#size += 1;
+    if (entry.task.groupKey !== null) this.#grouped += 1;
     this.#waiting.push(entry);
   }
 
@@ -115,6 +122,7 @@ export class Reports {
     if (!entry.isSent) return false;
     entry.isSent = false;
     this.#size -= 1;
+    if (entry.task.groupKey !== null) this.#grouped -= 1;
     if (entry.delivery?.isAlone) this.#alone.delete(entry);
     return true;
   }

@@ -9,7 +9,10 @@ import { PromisedClaim } from '../../../src/worker/claim/promised-claim.ts';
  * What a claim loop does whose claims find this, one after another; the answer to outcomes on their way comes, or does
  * not, when it waits for one.
  */
-async function loop(claims: readonly { got: number; isFull: boolean }[], { isAnswered = true } = {}) {
+async function loop(
+  claims: readonly { got: number; isFull: boolean }[],
+  { isAnswered = true, mayFreeSlot = false } = {},
+) {
   const stop = new AbortController();
   const done: string[] = [];
   const rest = [...claims];
@@ -21,6 +24,7 @@ async function loop(claims: readonly { got: number; isFull: boolean }[], { isAns
     get answers() {
       return answers;
     },
+    mayFreeSlot,
     hasAnswersBeyond: async (known) => {
       done.push('waited');
       if (isAnswered) answers = known + 1;
@@ -86,5 +90,22 @@ test('it waits for no outcome where other queues have tasks', async () => {
     ...['claimed', 'waited'],
     ...['waited', 'claimed'],
     'claimed',
+  ]);
+});
+
+test('a worker whose tasks of groups are about to end claims when that is recorded, and is not idle', async () => {
+  const one = { got: 1, isFull: false };
+  expect(await loop([one, NOTHING, one, ALL_PLACES, one], { mayFreeSlot: true })).toEqual([
+    'claimed',
+    ...['waited', 'claimed', 'waited'],
+    ...['waited', 'claimed'],
+    ...['waited', 'claimed'],
+    'claimed',
+  ]);
+  // The outcome takes long.
+  expect(await loop([one, NOTHING, NOTHING], { mayFreeSlot: true, isAnswered: false })).toEqual([
+    'claimed',
+    ...['waited', 'claimed', 'waited'],
+    ...['idle', 'claimed'],
   ]);
 });

@@ -72,12 +72,13 @@ function complaintOf(world: World): string | undefined {
   const suspects = beside.filter(({ losses }) => losses > 0);
   const atRisk = held.filter(({ state, held: { task } }) => /waiting|running/.test(state) && task.losses > 1);
   const reserved = claims.filter(({ state }) => state === 'open');
+  const reporting = held.filter(({ state }) => state === 'to report' || state === 'with the database');
   const counts = {
     reserved: reserved.reduce((sum, { reservation }) => sum + reservation.size, 0),
     waiting: held.filter(({ state }) => state === 'waiting').length,
     running: running.length,
     sharing: beside.filter(({ isInline }) => isInline).length,
-    reporting: held.filter(({ state }) => state === 'to report' || state === 'with the database').length,
+    reporting: reporting.length,
     abandoned: running.filter(({ isAbandoned }) => isAbandoned).length,
     size: held.length,
   };
@@ -91,7 +92,10 @@ function complaintOf(world: World): string | undefined {
   const miscounted =
     firstUnlike(ledger, counts) ??
     firstUnlike(ledger.suspects, suspectCounts) ??
-    firstUnlike(ledger.reports, { sentAlone: held.filter(({ isAlone }) => isAlone).length });
+    firstUnlike(ledger.reports, {
+      grouped: reporting.filter(({ held: { task } }) => task.groupKey !== null).length,
+      sentAlone: held.filter(({ isAlone }) => isAlone).length,
+    });
   if (miscounted !== undefined) return miscounted;
   const room = world.isClosed ? 0 : CAPACITY - held.length - counts.reserved;
   if (ledger.room !== room) return `the room is ${ledger.room}, not ${room}`;

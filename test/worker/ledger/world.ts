@@ -115,7 +115,8 @@ function claimed(index: number): ClaimedTask {
   return {
     ...{ id, leaseNo, priority, losses, hasLastChance },
     ...{ type: 'work', queue: 'default', payload: '{}', attempts: 0, availableAtUs: 0 },
-    ...{ timeoutMs: null, groupKey: null, traceparent: null, tick: null, workflow: null, running: true },
+    ...{ timeoutMs: null, groupKey: index === 0 ? 'g' : null, traceparent: null, tick: null, workflow: null },
+    running: true,
   };
 }
 
