@@ -104,6 +104,14 @@ describe('bad input', () => {
     [['enqueue', 'double', '--key', 'k', '--key-for', 'a day'], '--key-for "a day": expected live, ever'],
     [['enqueue', 'double', '--tag', 'x'], '--tag "x": expected name=value'],
     [
+      ['cancel', '--all', '--tag', 'env=a', '--tag', 'env=b'],
+      '--tag env: given as "a" and as "b"; a task has one',
+    ],
+    [
+      ['list', '--where', 'payload.n=1', '--where', 'payload.n=2'],
+      '--where payload.n: given as "1" and as "2"; a task has one',
+    ],
+    [
       ['enqueue', 'double', '--retention', '90m'],
       '--retention "90m": expected none, ever, or whole days such as 7d',
     ],

@@ -163,7 +163,8 @@ export function filterSuggestions({ statuses }: Filtered): Suggestions {
 
 /** Read `--tag k=v …`. Throws TaskqError (exit 2). */
 export function parseTags(given: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
+  return oneValueEach(
+    '--tag ',
     given.map((tag) => {
       const at = tag.indexOf('=');
       if (at < 1) throw badOption(`--tag ${JSON.stringify(tag)}: expected name=value`);
@@ -174,7 +175,8 @@ export function parseTags(given: readonly string[]): Record<string, string> {
 
 /** Read `payload.order.id=42`, as many as given. Throws TaskqError (exit 2). */
 function parseValues(given: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
+  return oneValueEach(
+    '--where payload.',
     given.map((text) => {
       const [, path, value] = /^payload\.([^=]+)=(.*)$/s.exec(text) ?? [];
       if (path === undefined)
@@ -184,6 +186,20 @@ function parseValues(given: readonly string[]): Record<string, string> {
       return [path, value!];
     }),
   );
+}
+
+/** No task has two values of one name: the last of them alone would select tasks that were not meant. */
+function oneValueEach(flag: string, given: readonly (readonly [string, string])[]): Record<string, string> {
+  const values = new Map<string, string>();
+  for (const [name, value] of given) {
+    const before = values.get(name);
+    if (before !== undefined && before !== value)
+      throw badOption(
+        `${flag}${name}: given as ${JSON.stringify(before)} and as ${JSON.stringify(value)}; a task has one`,
+      );
+    values.set(name, value);
+  }
+  return Object.fromEntries(values);
 }
 
 /** Read the id of a task. Throws TaskqError (exit 2). */
