@@ -13,7 +13,8 @@ const { database, open, ask, token } = useServer();
 /** Takes a sample, however recent the last one is. */
 async function sampled(): Promise<void> {
   await database.admin.rows('update taskq.sampling set took_ms = 0');
-  await takeSample(database.admin);
+  // It waits for no lock, such as that of an analyze.
+  await expect.poll(() => takeSample(database.admin)).toBe(true);
 }
 
 const enqueued = (queue: string) =>

@@ -26,7 +26,8 @@ async function scraped(): Promise<string[]> {
 
 const sampled = async () => {
   await foldCounts(database.admin);
-  await takeSample(database.admin);
+  // It waits for no lock, such as that of an analyze.
+  await expect.poll(() => takeSample(database.admin)).toBe(true);
 };
 
 /** Puts counts and sums of queues and types in. */

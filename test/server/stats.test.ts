@@ -18,7 +18,8 @@ const enqueue = (type: string, queue: string, tasks = 1) =>
 
 const sampled = async () => {
   await foldCounts(database.admin);
-  await takeSample(database.admin);
+  // It waits for no lock, such as that of an analyze.
+  await expect.poll(() => takeSample(database.admin)).toBe(true);
 };
 
 describe('the figures', () => {
