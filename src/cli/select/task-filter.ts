@@ -4,6 +4,7 @@ import { PRIORITY_NAMES } from '../../domain/priority.ts';
 import type { TaskStatus } from '../../domain/task.ts';
 import { checkedTaskId } from '../../domain/task-id.ts';
 import { badOption } from '../../lib/bad-option.ts';
+import { oneValueEach } from '../../lib/one-value-each.ts';
 import {
   FILTER_NAMES,
   type Filtered,
@@ -164,19 +165,18 @@ export function filterSuggestions({ statuses }: Filtered): Suggestions {
 /** Read `--tag k=v …`. Throws TaskqError (exit 2). */
 export function parseTags(given: readonly string[]): Record<string, string> {
   return oneValueEach(
-    '--tag ',
     given.map((tag) => {
       const at = tag.indexOf('=');
       if (at < 1) throw badOption(`--tag ${JSON.stringify(tag)}: expected name=value`);
       return [checkedName('tag', tag.slice(0, at)), tag.slice(at + 1)];
     }),
+    twoValues('--tag '),
   );
 }
 
 /** Read `payload.order.id=42`, as many as given. Throws TaskqError (exit 2). */
 function parseValues(given: readonly string[]): Record<string, string> {
   return oneValueEach(
-    '--where payload.',
     given.map((text) => {
       const [, path, value] = /^payload\.([^=]+)=(.*)$/s.exec(text) ?? [];
       if (path === undefined)
@@ -185,21 +185,16 @@ function parseValues(given: readonly string[]): Record<string, string> {
         );
       return [path, value!];
     }),
+    twoValues('--where payload.'),
   );
 }
 
-/** No task has two values of one name: the last of them alone would select tasks that were not meant. */
-function oneValueEach(flag: string, given: readonly (readonly [string, string])[]): Record<string, string> {
-  const values = new Map<string, string>();
-  for (const [name, value] of given) {
-    const before = values.get(name);
-    if (before !== undefined && before !== value)
-      throw badOption(
-        `${flag}${name}: given as ${JSON.stringify(before)} and as ${JSON.stringify(value)}; a task has one`,
-      );
-    values.set(name, value);
-  }
-  return Object.fromEntries(values);
+/** Refuses two values of one name: no task has both. */
+function twoValues(flag: string) {
+  return (name: string, before: string, value: string) =>
+    badOption(
+      `${flag}${name}: given as ${JSON.stringify(before)} and as ${JSON.stringify(value)}; a task has one`,
+    );
 }
 
 /** Read the id of a task. Throws TaskqError (exit 2). */

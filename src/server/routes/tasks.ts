@@ -1,6 +1,7 @@
 import { TASK_STATUSES } from '../../domain/task.ts';
 import { checkedAfter, checkedTaskId } from '../../domain/task-id.ts';
 import { toDurationMs } from '../../lib/duration.ts';
+import { oneValueEach } from '../../lib/one-value-each.ts';
 import { explanationOf } from '../../library/explanation.ts';
 import { endOf } from '../../library/task-end.ts';
 import { recordOf, shownOf } from '../../library/task-record.ts';
@@ -169,16 +170,9 @@ export function filterOf(
 const PAYLOAD = 'payload.';
 
 function tagsOf(texts: readonly string[]): Record<string, string> {
-  const tags = new Map<string, string>();
-  for (const [name, value] of texts.map(tagOf)) {
-    // No task has two values of a tag.
-    if (tags.has(name) && tags.get(name) !== value)
-      throw badRequest('bad_option', [
-        { pointer: 'tag', detail: `has two values of ${JSON.stringify(name)}` },
-      ]);
-    tags.set(name, value);
-  }
-  return Object.fromEntries(tags);
+  return oneValueEach(texts.map(tagOf), (name) =>
+    badRequest('bad_option', [{ pointer: 'tag', detail: `has two values of ${JSON.stringify(name)}` }]),
+  );
 }
 
 function tagOf(text: string): readonly [name: string, value: string] {

@@ -1,0 +1,16 @@
+/**
+ * Makes an object of these names and values. Throws what `refuse` returns for the first name with two different values:
+ * the last of them alone would select tasks that were not meant.
+ */
+export function oneValueEach(
+  pairs: readonly (readonly [name: string, value: string])[],
+  refuse: (name: string, before: string, value: string) => Error,
+): Record<string, string> {
+  const values = new Map<string, string>();
+  for (const [name, value] of pairs) {
+    const before = values.get(name);
+    if (before !== undefined && before !== value) throw refuse(name, before, value);
+    values.set(name, value);
+  }
+  return Object.fromEntries(values);
+}
