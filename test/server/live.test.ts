@@ -1,21 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { takeSample } from '../../src/queue/protocol/sample.ts';
 import { EventStream, eventOf } from '../../src/server/event-stream.ts';
 import { listen } from '../../src/server/listen.ts';
 import { openWay } from '../worker/support/proxy.ts';
 import { listenTo } from './live-events.ts';
+import { sampled } from './sampled.ts';
 import { useServer } from './use-server.ts';
 
 const { database, open, ask, token } = useServer();
-
-/** Takes a sample, however recent the last one is. */
-async function sampled(): Promise<void> {
-  await database.admin.rows('update taskq.sampling set took_ms = 0');
-  // It waits for no lock, such as that of an analyze.
-  await expect.poll(() => takeSample(database.admin)).toBe(true);
-}
 
 const enqueued = (queue: string) =>
   database.admin.rows(`select taskq.enqueue('work', '{}', jsonb_build_object('queue', $1::text))`, queue);
@@ -25,7 +18,7 @@ test('each new sample is sent, with its time as the id', async () => {
   expect(status).toBe(200);
   expect(await next()).toMatchObject({ event: 'stats', id: undefined, data: { sampledAt: null, pairs: [] } });
   await enqueued('mail');
-  await sampled();
+  await sampled(database.admin);
   const event = await next();
   expect(event).toMatchObject({ event: 'stats', data: { pairs: [{ queue: 'mail', due: 1 }] } });
   expect(event!.id).toBe(event!.data.sampledAt);
@@ -34,7 +27,7 @@ test('each new sample is sent, with its time as the id', async () => {
 test('a client that comes back gets what it has not had', async () => {
   const server = open();
   await enqueued('mail');
-  await sampled();
+  await sampled(database.admin);
   const first = await listenTo(server);
   const { id } = (await first.next())!;
   await first.leave();
@@ -42,7 +35,7 @@ test('a client that comes back gets what it has not had', async () => {
   const other = await listenTo(server, { 'last-event-id': 'of another server' });
   expect((await other.next())!.id).toBe(id);
   await enqueued('post');
-  await sampled();
+  await sampled(database.admin);
   for (const { next } of [again, other]) expect((await next())!.data.pairs).toHaveLength(2);
 });
 
@@ -70,12 +63,12 @@ test('fifty listeners cost at most a statement a second', async () => {
   try {
     // One that takes writes looks for operations, too.
     const server = open({ pool: counting, databaseUrl: undefined, write: false } as object);
-    await sampled();
+    await sampled(database.admin);
     const began = performance.now();
     const streams = await Promise.all(Array.from({ length: 50 }, () => listenTo(server)));
     for (let samples = 0; samples < 3; samples += 1) {
       for (const { next } of streams) expect((await next())!.event).toBe('stats');
-      await sampled();
+      await sampled(database.admin);
     }
     expect(statements).toBeLessThanOrEqual(1 + (performance.now() - began) / 1000);
   } finally {
@@ -88,7 +81,7 @@ test('without a database it says so once, and goes on when it is back', async ()
   const errors: unknown[] = [];
   try {
     const server = open({ databaseUrl: way.url, onError: (error) => errors.push(error) });
-    await sampled();
+    await sampled(database.admin);
     const { next } = await listenTo(server);
     const { id } = (await next())!;
     way.cut();
@@ -107,7 +100,7 @@ test('a caller for some queues gets these alone, beside those who get others', a
   const server = open({ authorize: () => null });
   await enqueued('mail');
   await enqueued('post');
-  await sampled();
+  await sampled(database.admin);
   const streams = [];
   for (const queues of [undefined, ['mail*'], ['post'], ['none']]) {
     const bearer = await token({ role: 'viewer', ...(queues && { queues }) });
@@ -129,7 +122,7 @@ test('a caller for some queues gets these alone, beside those who get others', a
 
 test('the stream of a token ends when it is revoked, and others go on', async () => {
   const server = open({ authorize: () => null });
-  await sampled();
+  await sampled(database.admin);
   const listening = async () => {
     const stream = await listenTo(server, {
       authorization: `Bearer ${await token({ role: 'viewer' })}`,
@@ -142,13 +135,13 @@ test('the stream of a token ends when it is revoked, and others go on', async ()
     'delete from taskq.tokens where name = (select name from taskq.tokens order by created_at desc offset 1 limit 1)',
   );
   expect(await revoked.next()).toBeUndefined();
-  await sampled();
+  await sampled(database.admin);
   expect((await kept.next())!.event).toBe('stats');
 });
 
 test('at an address, a client that leaves and a server that closes end the streams', async () => {
   const server = open();
-  await sampled();
+  await sampled(database.admin);
   const { origin, close } = await listen(server.fetch, { host: '127.0.0.1', port: 0 });
   const [leaving, staying] = [await listenTo(origin), await listenTo(origin)];
   expect((await leaving.next())!.event).toBe('stats');

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { getSample } from '../../src/queue/inspect/get-sample.ts';
 import { getVitals } from '../../src/queue/inspect/get-vitals.ts';
-import { foldCounts, takeSample } from '../../src/queue/protocol/sample.ts';
 import { MOST_SERIES_OF, metricsOf } from '../../src/server/metrics.ts';
 import { textOf } from '../../src/server/prometheus.ts';
 import { RequestCounts } from '../../src/server/request-counts.ts';
 import { claimOne, outcome, registerWorker } from '../queue/worker.ts';
 import { knowTypes } from '../support/know-types.ts';
 import { REPOSITORY } from '../support/spawn-taskq.ts';
+import { sampled } from './sampled.ts';
 import { useServer } from './use-server.ts';
 
 const { database, open, ask } = useServer();
@@ -23,12 +23,6 @@ async function scraped(): Promise<string[]> {
   expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
   return (body as string).split('\n');
 }
-
-const sampled = async () => {
-  await foldCounts(database.admin);
-  // It waits for no lock, such as that of an analyze.
-  await expect.poll(() => takeSample(database.admin)).toBe(true);
-};
 
 /** Puts counts and sums of queues and types in. */
 const put = (names: string) =>
@@ -59,7 +53,7 @@ test('promtool finds nothing wrong with them, and sees a fault', async () => {
   await worker.settle(outcome(await claimOne(worker), 'completed', { ran_ms: 700 }));
   await ask('POST', '/api/v1/queues/mail/pause', { body: {} });
   await ask('GET', '/api/v1/nowhere');
-  await sampled();
+  await sampled(database.admin);
   const lines = await scraped();
   expect(checked(lines.join('\n'))).toEqual({ status: 0, said: '' });
   expect(checked('# HELP x Y\n# TYPE x counter\nx{a="\n"} 1\n').status).not.toBe(0);
@@ -154,7 +148,7 @@ describe('the examples', () => {
     await registerWorker(database.admin);
     await knowTypes(database.admin.client, 'unhandled');
     for (const type of ['work', 'unhandled']) await ask('POST', '/api/v1/tasks', { body: { type } });
-    await sampled();
+    await sampled(database.admin);
     const used = ['prometheus/alerts.yml', 'grafana/taskq.json'].flatMap(
       (name) => read(name).match(/taskq_[a-z_]+/g) ?? [],
     );

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { foldCounts, takeSample } from '../../src/queue/protocol/sample.ts';
 import { maySee } from '../../src/server/caller.ts';
 import { claimOne, outcome, registerWorker } from '../queue/worker.ts';
 import { knowTypes } from '../support/know-types.ts';
+import { sampled } from './sampled.ts';
 import { useServer } from './use-server.ts';
 
 const { database, open, ask, token } = useServer();
@@ -15,12 +15,6 @@ const enqueue = (type: string, queue: string, tasks = 1) =>
     queue,
     tasks,
   );
-
-const sampled = async () => {
-  await foldCounts(database.admin);
-  // It waits for no lock, such as that of an analyze.
-  await expect.poll(() => takeSample(database.admin)).toBe(true);
-};
 
 describe('the figures', () => {
   test('of no sample are empty', async () => {
@@ -46,7 +40,7 @@ describe('the figures', () => {
       worker.id,
     );
     await worker.settle(outcome(await claimOne(worker), 'completed', { ran_ms: 700 }));
-    await sampled();
+    await sampled(database.admin);
     const { body } = await ask('GET', `${API}/stats`);
     expect(body).toMatchObject({
       sampledAt: expect.any(String),
@@ -66,7 +60,7 @@ describe('the figures', () => {
     await knowTypes(database.admin.client, 'other');
     const queues = ['mail', 'mail-1', 'mail_1', 'mailx1', '100%', '100x', 'a\\b', 'a*b', 'aXb', 'ab', 'b'];
     for (const queue of queues) await enqueue(queue === 'b' ? 'other' : 'work', queue);
-    await sampled();
+    await sampled(database.admin);
     for (const patterns of [
       ['mail-*', 'b'],
       ['mail_1'],

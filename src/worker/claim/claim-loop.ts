@@ -109,7 +109,7 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
         mark ??= { since: now, until: now };
         arrivals.count(await sleepIdle(options, mark), performance.now());
         isWoken = true;
-      } else if (got < room.start + room.ahead) await workArrived.wait(TRICKLE_MS, stop);
+      } else if (wasShort) await workArrived.wait(TRICKLE_MS, stop);
     } catch (error) {
       failures += 1;
       promised.ready(false);
