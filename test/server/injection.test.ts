@@ -25,6 +25,8 @@ function notedPool(): { readonly pool: pg.Pool; readonly structures: Set<string>
   const structures = new Set<string>();
   const options = SETTINGS.map((setting) => `-c ${setting}`).join(' ');
   const pool = new pg.Pool({ connectionString: database.url, max: 2, options });
+  // Its sessions may still be open when the next test begins, which ends them.
+  pool.on('error', () => {});
   pool.on('connect', (client) =>
     client.on('notice', ({ message = '' }) => {
       const [, json] = /^duration: \S+ ms {2}plan:\n([\s\S]*)$/.exec(message) ?? [];
