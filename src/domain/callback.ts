@@ -1,4 +1,5 @@
 import { badOption } from '../lib/bad-option.ts';
+import { isJsonObject } from '../lib/json.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { shown } from '../lib/shown.ts';
 import { checkedName } from './names.ts';
@@ -16,7 +17,8 @@ export interface Callback {
 /** Parses a type, or an object that has one. Throws TaskqError `bad_option`. */
 export function parseCallback(input: unknown, what: string): Callback {
   if (typeof input === 'string') return { type: checkedName('type', input, what) };
-  if (!isObject(input)) throw badOption(`${what} ${shown(input)}: expected a type, or an object with one`);
+  if (!isJsonObject(input))
+    throw badOption(`${what} ${shown(input)}: expected a type, or an object with one`);
   const unknown = Object.keys(input).find((name) => !MEMBERS.includes(name));
   if (unknown !== undefined)
     throw badOption(`${what}: unknown option ${shown(unknown)}${didYouMean(unknown, MEMBERS)}`);
@@ -33,11 +35,7 @@ const MAX_PAYLOAD_BYTES = 65_536;
 
 function payloadOf(payload: unknown, what: string): object {
   const { text, value } = storedPayload(what, payload);
-  if (!isObject(value)) throw badOption(`${what} ${shown(payload)}: expected an object`);
+  if (!isJsonObject(value)) throw badOption(`${what} ${shown(payload)}: expected an object`);
   if (Buffer.byteLength(text) <= MAX_PAYLOAD_BYTES) return value;
   throw badOption(`${what}: larger than 64 KB; store the data elsewhere and pass a reference to it`);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import { isObject } from '../lib/thrown.ts';
+import { isJsonObject } from '../lib/json.ts';
 
 /** What a SQL function has answered, in either of its two forms: by `status`, or by `success`. */
 export interface FunctionAnswer {
@@ -42,7 +42,7 @@ export function readAnswer(answer: unknown): FunctionAnswer | string {
 }
 
 function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isObject(value) && !Array.isArray(value) && !(value instanceof Number);
+  return isJsonObject(value) && !(value instanceof Number);
 }
 
 function kindOf(value: unknown): string {

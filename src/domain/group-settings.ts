@@ -9,9 +9,9 @@ export type GroupOnDead = (typeof GROUP_ON_DEAD)[number];
 /** Whether tasks without a group join that of their type. */
 export type GroupBy = (typeof GROUP_BY)[number];
 
-export const GROUP_ORDERS = ['strict', 'relaxed'] as const;
-export const GROUP_ON_DEAD = ['go-on', 'hold'] as const;
-export const GROUP_BY = ['type', 'none'] as const;
+const GROUP_ORDERS = ['strict', 'relaxed'] as const;
+const GROUP_ON_DEAD = ['go-on', 'hold'] as const;
+const GROUP_BY = ['type', 'none'] as const;
 
 /** Parses a whole number of tasks from 1, a number or text. Throws TaskqError `bad_option`. */
 export function parseGroupLimit(input: unknown, what = 'groupLimit'): number {

@@ -50,3 +50,8 @@ function excerptOf(text: string, position: number): string {
   const cut = text.slice(from, to).toWellFormed().replaceAll(/\s+/g, ' ').trim();
   return `${from > 0 ? '…' : ''}${cut}${to < text.length ? '…' : ''}`;
 }
+
+/** Whether a parsed value is an object, neither null nor an array. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,3 +1,5 @@
+import { MAX_TIMER_MS } from './max-timer-ms.ts';
+
 export type Waited = 'triggered' | 'elapsed' | 'aborted';
 
 /**
@@ -44,6 +46,3 @@ export class Wakeup {
     });
   }
 }
-
-/** Above this, `setTimeout` fires after one millisecond. */
-const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MAX_TIMER_MS } from './max-timer-ms.ts';
 
 export interface Limit {
   /** Ends the wait early. */
@@ -36,6 +37,3 @@ export async function within(
 async function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort', { signal: over });
 }
-
-/** Above this, a timer fires after one millisecond. */
-const MAX_TIMER_MS = 2 ** 31 - 1;

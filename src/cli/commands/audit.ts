@@ -40,7 +40,7 @@ export const audit: CliCommand<AuditOptions> = {
   async run(context, { options }) {
     const filter = filterOf(options);
     const limit = parseLimit(options.limit);
-    const after = options.after === undefined ? null : checkedAfter(options.after);
+    const after = options.after === undefined ? null : checkedActionId(options.after);
     const db = await context.database();
     const { actions, nextAfter } = await listAudit(db, filter, limit, after);
     await context.output.answer({ actions, next_after: nextAfter }, (screen) => formatAudit(actions, screen));
@@ -72,7 +72,7 @@ async function nearestVerb(db: Queryable, verb: string | undefined): Promise<str
     : printable(`: no ${JSON.stringify(verb)} is recorded${didYouMean(verb, known)}`);
 }
 
-function checkedAfter(after: string): AuditRow['id'] {
+function checkedActionId(after: string): AuditRow['id'] {
   if (/^[1-9]\d{0,17}$/.test(after)) return after;
   throw badOption(`--after ${JSON.stringify(after)}: expected the next_after of the previous page`);
 }

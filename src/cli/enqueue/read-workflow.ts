@@ -3,7 +3,7 @@ import { storablePayload } from '../../domain/payload.ts';
 import { normaliseWorkflowOptions } from '../../domain/workflow/workflow-options.ts';
 import { badOption } from '../../lib/bad-option.ts';
 import { TaskqError } from '../../lib/errors.ts';
-import { parseJson } from '../../lib/json.ts';
+import { isJsonObject, parseJson } from '../../lib/json.ts';
 import { shown } from '../../lib/shown.ts';
 import type { NewTask } from '../../queue/protocol/enqueue.ts';
 import { newTask } from '../../queue/protocol/new-task.ts';
@@ -21,7 +21,7 @@ import { utf8Text } from './utf8-text.ts';
 export async function readWorkflow(path: string, lookUp: LookUpType): Promise<NewWorkflow> {
   const text = await textOf(path);
   const value = parseJson(text);
-  if (!isObject(value)) throw badOption('expected a workflow such as {"name": "import", "steps": […]}');
+  if (!isJsonObject(value)) throw badOption('expected a workflow such as {"name": "import", "steps": […]}');
   const { name, steps: given, ...options } = value;
   if (name === undefined) throw badOption('the workflow has no "name"');
   const workflow = {
@@ -44,9 +44,9 @@ async function textOf(path: string): Promise<string> {
 
 async function stepOf(value: unknown, text: string, number: number, lookUp: LookUpType): Promise<NewTask> {
   const what =
-    isObject(value) && typeof value.step === 'string' ? `step ${shown(value.step)}` : `step ${number}`;
+    isJsonObject(value) && typeof value.step === 'string' ? `step ${shown(value.step)}` : `step ${number}`;
   try {
-    if (!isObject(value)) throw badOption('expected an object such as {"step": "a", "type": "resize"}');
+    if (!isJsonObject(value)) throw badOption('expected an object such as {"step": "a", "type": "resize"}');
     const { type: named, payload = {}, ...options } = value;
     if (named === undefined) throw badOption('it has no "type"');
     if (options.step === undefined) throw badOption('it has no name, "step"');
@@ -58,8 +58,4 @@ async function stepOf(value: unknown, text: string, number: number, lookUp: Look
     if (error instanceof TaskqError) error.message = `${what}: ${error.message}`;
     throw error;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

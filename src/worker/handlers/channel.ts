@@ -242,7 +242,7 @@ async function untilAnswered<T>(name: string, ctx: TaskContext, call: () => Prom
     try {
       return await call();
     } catch (error) {
-      if (ctx.signal.aborted || !isPassing(error)) throw error;
+      if (ctx.signal.aborted || !maySucceedLater(error)) throw error;
       if (!isUnreachable(error)) {
         calls += 1;
         if (calls === MOST_CALLS) throw error;
@@ -266,7 +266,7 @@ const FAULTS: readonly string[] = [
 ];
 
 /** No connection, a conflict with another transaction, or a server without resources: the same call may succeed later. */
-function isPassing(error: unknown): boolean {
+function maySucceedLater(error: unknown): boolean {
   return PASSING.test(String(read(error, 'code'))) || LOST.test(messageOf(error));
 }
 

@@ -19,6 +19,8 @@ const RUN_AGAIN = 79;
 const MAX_RESULT_BYTES = 8 * 1024 * 1024;
 const MAX_TAIL_BYTES = 3000;
 const MAX_LINE_BYTES = 2000;
+/** How long to read what processes that a program left running write. */
+const OUTPUT_MS = 1000;
 
 /**
  * Run a program on a task. It gets the payload on stdin, as JSON, and the worker's whole environment (including a
@@ -32,7 +34,8 @@ const MAX_LINE_BYTES = 2000;
  *
  * Exit code 0: stdout is the result, as JSON if it is JSON, else as text; no output means no result. Exit code 75:
  * throws Retry. Exit code 79: returns Again, with stdout as its options. Otherwise it throws an error with the end of
- * stderr. A report that cannot be understood fails an attempt that would have completed.
+ * stderr. A report that cannot be understood fails an attempt that would have completed. A second after the program has
+ * ended its output is closed, whoever else holds it.
  */
 export async function runProgram(path: string, payload: string, ctx: TaskContext): Promise<unknown> {
   const { id, idempotencyKey, type, queue, attempt, traceparent, tick, workflow } = ctx;
@@ -69,7 +72,7 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
   try {
     const [exitCode, signal] = await exited;
     // Processes that it started may hold its output open forever.
-    await Promise.race([closed, sleep(1000, undefined, { ref: false })]);
+    await Promise.race([closed, sleep(OUTPUT_MS, undefined, { ref: false })]);
     if (exitCode === 0 || exitCode === RUN_AGAIN) await checkReports();
     if (exitCode === 0) return resultOf(result());
     if (exitCode === RUN_AGAIN) return againOf(resultOf(result()));
@@ -79,6 +82,8 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
     throw isSystemError(error) ? new Error(notStarted(path, error)) : error;
   } finally {
     ctx.signal.removeEventListener('abort', terminate);
+    // What such a process holds open would cost the worker its file descriptors, three for each task.
+    for (const stream of program.stdio) stream?.destroy();
   }
 }
 
