@@ -33,6 +33,8 @@ const SETTINGS = {
   ...(!process.env.TASKQ_DURABLE && { fsync: 'off', full_page_writes: 'off', max_wal_size: '128MB' }),
   // Compiling what is planned dear costs more than these tables give back.
   jit: 'off',
+  // Most databases are dropped within seconds, and what a test vacuums it vacuums itself.
+  autovacuum_naptime: '5min',
   max_connections: '300',
   max_prepared_transactions: '10',
 };
