@@ -59,8 +59,8 @@ class ClaimHost implements ClaimLoopHost {
     return this.#state.reporter.answers;
   }
 
-  get mayFreeSlot(): boolean {
-    return this.#state.ledger.reports.grouped > 0;
+  get groupedOutcomes(): number {
+    return this.#state.ledger.reports.grouped;
   }
 
   hasAnswersBeyond(answers: number, ms: number): Promise<boolean> {

@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { enqueueSome, makeDue } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { patiently, waitUntilBlocked } from './waiting.ts';
-import { type PlainWorker, registerWorker } from './worker.ts';
+import { type Claimed, outcome, type PlainWorker, registerWorker } from './worker.ts';
 
 const queue = useDatabase();
 
@@ -12,7 +13,7 @@ describe.each([
   ['without groups', () => ({})],
   ['with groups, which a claim attends to first', (n: number) => ({ group: `g${n}` })],
 ])('claims of many tasks, %s', (_, optionsOf) => {
-  const enqueueSome = (count: number) =>
+  const enqueueAll = (count: number) =>
     queue.admin.rows(
       'select taskq.enqueue_many($1)',
       JSON.stringify(Array.from({ length: count }, (_, n) => ({ type: 'work', ...optionsOf(n) }))),
@@ -23,7 +24,7 @@ describe.each([
   ];
 
   test('take turns, and those of fewer do not wait for them', async () => {
-    await enqueueSome(3 * MANY);
+    await enqueueAll(3 * MANY);
     const [one, other] = (await workers()) as [PlainWorker, PlainWorker];
     const small = await registerWorker(queue.admin);
     await patiently(queue.admin, ['claim', 'await_turn'], async () => {
@@ -42,10 +43,102 @@ describe.each([
   });
 
   test('go on beside a session that keeps the turn', async () => {
-    await enqueueSome(2 * MANY);
+    await enqueueAll(2 * MANY);
     const [one, other] = (await workers()) as [PlainWorker, PlainWorker];
     await one.session.rows('begin');
     expect(await one.claim({ start: MANY })).toHaveLength(MANY);
     expect(await other.claim({ start: MANY })).not.toHaveLength(0);
+  });
+});
+
+describe('a claim that has waited for its turn', () => {
+  /** What a claim of many tasks takes, beside which `meanwhile` happens before its turn comes. */
+  async function takenAfter(meanwhile: () => Promise<unknown>): Promise<Claimed[]> {
+    const holder = await queue.session();
+    const waiting = await registerWorker(await queue.session());
+    return patiently(queue.admin, ['claim', 'await_turn'], async () => {
+      await holder.rows('begin');
+      await holder.rows('lock table taskq.claim_turn in share update exclusive mode');
+      const claimed = waiting.claim({ start: MANY });
+      await waitUntilBlocked(queue.admin);
+      await meanwhile();
+      await holder.rows('commit');
+      return claimed;
+    });
+  }
+  const enqueueGrouped = (count: number) => enqueueSome(queue.admin, count, { group: 'g' });
+  const set = (settings: object) =>
+    queue.admin.rows("select taskq.set_queue('default', $1)", JSON.stringify(settings));
+  beforeEach(() => enqueueSome(queue.admin, 1, { queue: 'other', group: 'has asked' }));
+
+  test('takes nothing from a queue that was paused', async () => {
+    await enqueueSome(queue.admin, 5);
+    expect(await takenAfter(() => queue.admin.rows("select taskq.pause_queue('default')"))).toEqual([]);
+  });
+
+  test('takes nothing if its worker was paused', async () => {
+    await enqueueSome(queue.admin, 5);
+    const pause = () => queue.admin.rows('select taskq.pause_worker(w.id) from taskq.workers w');
+    expect(await takenAfter(pause)).toEqual([]);
+  });
+
+  test('takes nothing of a group that was paused, and returns its slots', async () => {
+    await set({ group_limit: 3 });
+    await enqueueGrouped(5);
+    const pause = () => queue.admin.rows("select taskq.pause_group('default', 'g')");
+    expect(await takenAfter(pause)).toEqual([]);
+    await queue.admin.rows("select taskq.resume_group('default', 'g')");
+    const next = await registerWorker(queue.admin);
+    expect(await next.claim({ start: MANY })).toHaveLength(3);
+  });
+
+  test('takes nothing of a group that holds at a task that has died', async () => {
+    await set({ group_limit: 2, group_on_dead: 'hold' });
+    const worker = await registerWorker(queue.admin);
+    await enqueueSome(queue.admin, 1, { group: 'g', max_attempts: 1 });
+    const [first] = await worker.claim();
+    await enqueueGrouped(5);
+    expect(await takenAfter(() => worker.settle(outcome(first!, 'failed')))).toEqual([]);
+  });
+
+  test('takes nothing of a type whose breaker has opened', async () => {
+    const breaker = { failures: 1, within_ms: 60_000, probe_after_ms: 60_000 };
+    await queue.admin.rows("select taskq.set_type('work', $1)", JSON.stringify({ breaker }));
+    await enqueueSome(queue.admin, 1);
+    const worker = await registerWorker(queue.admin);
+    const [failing] = await worker.claim();
+    await enqueueSome(queue.admin, 5);
+    const fail = () => worker.settle(outcome(failing!, 'failed'));
+    expect(await takenAfter(fail)).toEqual([]);
+  });
+
+  test('says that it has read the asks of groups up to when it began to wait', async () => {
+    const [delayed] = await enqueueSome(queue.admin, 1, { group: 'g', delay_ms: 3_600_000 });
+    const holder = await queue.session();
+    const waiting = await registerWorker(await queue.session());
+    await patiently(queue.admin, ['claim', 'await_turn'], async () => {
+      await holder.rows('begin');
+      await holder.rows('lock table taskq.claim_turn in share update exclusive mode');
+      const looked = waiting.session.value<number>(
+        `select coalesce(extra ->> 'asked_to_us', extra ->> 'looked_to_us')::bigint
+         from taskq.claim($1, '{default}', '{work}', $2, 0, 30000, null, null, '{"looked": true}') where id is null`,
+        waiting.id,
+        MANY,
+      );
+      await waitUntilBlocked(queue.admin);
+      await makeDue(queue.admin, [delayed!]);
+      const dueUs = await queue.admin.value<string>(
+        'select (extract(epoch from due_at) * 1000000)::bigint from taskq.asks where task_id = $1',
+        delayed,
+      );
+      await holder.rows('commit');
+      expect(Number(await looked)).toBeLessThan(Number(dueUs));
+    });
+  });
+
+  // The last one: where any queue has had a limit, claims take their turn before they attend to groups.
+  test('keeps to a limit that its queue has got', async () => {
+    await enqueueSome(queue.admin, 5);
+    expect(await takenAfter(() => set({ max_running: 2 }))).toHaveLength(2);
   });
 });

@@ -534,13 +534,22 @@ describe('a scan is due', () => {
     const sessions = await Promise.all(Array.from({ length: 8 }, () => queue.session()));
     const begun = await Promise.all(
       sessions.map((session) =>
-        session.rows('select from taskq.begin_rescue(true, 60000) where blocks is not null'),
+        session.rows('select from taskq.begin_rescue(false, 60000) where blocks is not null'),
       ),
     );
     expect(begun.flat()).toHaveLength(1);
     await scanned(30_000, 29_000, 0);
+    expect(await isDue(false, 60_000)).toBe(false);
+    await scanned(62_000, 61_000, 0);
+    expect(await isDue(false, 60_000)).toBe(true);
+  });
+
+  test('within the gap for a lost claim, when 20 times the cost of the last one is over', async () => {
+    await scanned(30_000, 29_000, 2000);
     expect(await isDue(true, 60_000)).toBe(false);
-    await scanned(61_000, 29_000, 0);
+    await scanned(50_000, 49_000, 2000);
+    expect(await isDue(true, 60_000)).toBe(true);
+    await scanned(61_000, 60_000, 60_000);
     expect(await isDue(true, 60_000)).toBe(true);
   });
 
@@ -653,7 +662,7 @@ describe('a task that a trigger keeps from its end', () => {
       { id: ids[1], status: 'refused', error: 'not allowed by the application' },
       { id: ids[2], status: 'pending' },
     ]);
-    expect(await isDue(true)).toBe(false);
+    expect(await isDue()).toBe(false);
     const closed = "select finished_at > clock_timestamp() - interval '1 min' from taskq.rescue_scan";
     expect(await queue.admin.value(closed)).toBe(true);
   });

@@ -81,10 +81,9 @@ declare
   -- The least place of all queues: what workflows ask for, and breakers, belong to none.
   asks_from timestamptz;
   has_steps boolean;
-  has_asks boolean;
-  has_limits boolean;
-  takes_turn boolean;
-  attends_first boolean;
+  -- The queues that were open when it attended to groups, if it did so before its turn came, and when that had come.
+  open_before text[];
+  waits_from timestamptz;
   steps_left timestamptz;
   released bigint[];
   given bigint[];
@@ -132,16 +131,32 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform taskq.refuse_isolation('claim');
   end if;
-  -- Where nothing was ever asked, or no queue was ever limited, these tables have no page, and reading them would cost
-  -- a tenth of a claim that finds nothing.
-  has_asks := pg_relation_size('taskq.asks') > 0;
-  has_limits := pg_relation_size('taskq.queue_limits') > 0;
-  -- Claims attend to different groups beside each other, and take turns when they choose tasks. One that holds the
-  -- limit of a queue waits for nothing: it takes its turn first.
-  takes_turn := _start + _ahead >= 50;
-  attends_first := has_asks and not has_limits;
-  if takes_turn and not attends_first then
+  if _start + _ahead >= 50 then
+    -- Claims attend to different groups beside each other, and take turns when they choose tasks. What they choose by
+    -- is read when their turn has come. One that takes limits of queues waits for nothing while it has them.
+    if pg_relation_size('taskq.asks') > 0 and pg_relation_size('taskq.queue_limits') = 0 then
+      ts := clock_timestamp();
+      look_back_to := ts - make_interval(secs => _look_back_ms / 1000.0);
+      open_before := array(
+        select l.queue from taskq.open_levels(_worker, _queues, _cursor, look_back_to, ts) as l where l.priority = 0
+      );
+      -- What is asked for from here on is for the next claim.
+      asked_to := ts - interval '1 microsecond';
+      asking := array(select a.queue from taskq.asking_queues(_queues, _cursor, look_back_to, ts) as a);
+      if asking && open_before then
+        select a.left_over, a.given, a.refused into asks_left, given, slots_kept
+        from taskq.attend(
+          _queues, open_before, handled, look_back_to, _cursor, _start + _ahead, ts, spare > 0
+        ) as a;
+      end if;
+      asking := null;
+    end if;
+    waits_from := clock_timestamp();
     perform taskq.await_turn();
+    if clock_timestamp() > waits_from + interval '1 millisecond' then
+      -- Its groups may have been stopped meanwhile: look, as at those whose slots others have given.
+      given := null;
+    end if;
   end if;
   ts := clock_timestamp();
   lease_step := taskq.lease_step(ts);
@@ -150,7 +165,11 @@ begin
   -- it would lock rows that it does not take.
   select array_agg(level.queue), array_agg(level.priority), array_agg(level.after_at), array_agg(level.after_id)
   into level_queues, level_priorities, level_times, level_ids
-  from taskq.open_levels(_worker, _queues, _cursor, look_back_to, ts) as level;
+  from taskq.open_levels(_worker, _queues, _cursor, look_back_to, ts) as level
+  -- The asks of one that was opened meanwhile are not read: it is left to the next claim.
+  where (level.queue = any (open_before)) is not false;
+  -- Where no type with a breaker ever failed, no workflow or group ever asked and no queue ever had a limit, these
+  -- tables have no page, and reading them would cost a tenth of a claim that finds nothing.
   has_breakers := pg_relation_size('taskq.breaker_events') > 0;
   has_steps := pg_relation_size('taskq.workflow_asks') > 0;
   if has_breakers or has_steps then
@@ -169,29 +188,19 @@ begin
       may_probe := may_probe and _start + _ahead > 0 and spare = 0;
     end if;
   end if;
-  -- Where no workflow was ever asked for, the table has no page. Before groups: a released step may wait for a slot.
+  -- Before groups: a released step may wait for a slot.
   if has_steps then
-    -- What is asked for from here on is for the next claim.
-    asked_to := ts - interval '1 microsecond';
+    asked_to := coalesce(asked_to, ts - interval '1 microsecond');
     if exists (select from taskq.workflow_asks a where a.due_at <= ts and a.due_at >= asks_from) then
       select a.left_at, a.released into steps_left, released from taskq.attend_workflows(asks_from, ts) as a;
       ts := clock_timestamp();
     end if;
   end if;
-  if has_asks and _start + _ahead > 0 then
-    asking := array(
-      select q.name from unnest(_queues) with ordinality as q (name, place)
-      cross join lateral (
-        select from taskq.asks a
-        where a.queue = q.name and a.due_at <= ts and a.due_at >= least(
-          coalesce(taskq.cursor_at(_cursor, q.place, 10), '-infinity'), look_back_to
-        )
-        limit 1
-      ) as one
-    );
+  if open_before is null and _start + _ahead > 0 and pg_relation_size('taskq.asks') > 0 then
+    asking := array(select a.queue from taskq.asking_queues(_queues, _cursor, look_back_to, ts) as a);
   end if;
   limits_read_at := ts;
-  if has_limits and _start + _ahead > 0 then
+  if _start + _ahead > 0 and pg_relation_size('taskq.queue_limits') > 0 then
     select t.limits, t.closed, t.level_left,
       t.level_queues, t.level_priorities, t.level_times, t.level_ids, t.level_rooms
     into limits, closed, level_left, level_queues, level_priorities, level_times, level_ids, level_rooms
@@ -209,10 +218,7 @@ begin
     ) as a;
     asked_to := coalesce(asked_to, ts - interval '1 microsecond');
   end if;
-  if takes_turn and attends_first then
-    perform taskq.await_turn();
-  end if;
-  if asked_to is not null or limits is not null or attends_first then
+  if asked_to is not null or limits is not null then
     -- Read the clock again: tasks that ended meanwhile may have made room.
     ts := clock_timestamp();
   end if;

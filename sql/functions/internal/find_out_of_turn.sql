@@ -19,12 +19,9 @@ begin
       select t.queue, t.group_key, array_agg(t.ctid) as rows_at, array_agg(t.priority) as priorities,
         array_agg(t.id) as ids, array_agg(t.started_at) as starts
       from taskq.tasks t
-      -- In time proportional to both: a join of the arrays would compare each with each.
-      where t.id = any (array(
-        select c.id from taskq.tasks c where c.ctid = any (_chosen) and c.gate in ('h', 's')
-        except
-        select g.id from unnest(_given) as g (id)
-      ))
+      where t.ctid = any (_chosen) and t.gate in ('h', 's')
+        -- Hashed: in time proportional to both.
+        and t.id not in (select g.id from unnest(_given) as g (id))
       group by t.queue, t.group_key
     ) as g
     cross join lateral taskq.group_slots(g.queue, g.group_key, _ts) as l (most)

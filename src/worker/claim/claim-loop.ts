@@ -18,8 +18,8 @@ export interface ClaimLoopHost {
   isDone(): Promise<boolean>;
   /** How many statements with outcomes have been answered. */
   readonly answers: number;
-  /** Whether an outcome on its way may free a slot of a group. */
-  readonly mayFreeSlot: boolean;
+  /** How many outcomes on their way may free a slot of a group. */
+  readonly groupedOutcomes: number;
   /** Returns whether there are more answers than these. Waits up to `ms` for one that is on its way. */
   hasAnswersBeyond(answers: number, ms: number): Promise<boolean>;
   /** A statement failed and will be retried. */
@@ -76,6 +76,14 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
   let wasShort = false;
   /** How many there were when the last claim began. */
   let answers = -1;
+  /** How many outcomes of groups were waited for in vain: something holds them up, perhaps for long. */
+  let heldUp = 0;
+  /** Wait for outcomes that may make room in a queue or group. Returns whether there were any. */
+  const outcomeComes = async (): Promise<boolean> => {
+    const isAnswered = await host.hasAnswersBeyond(answers, OUTCOME_MS);
+    if (!isAnswered) heldUp = host.groupedOutcomes;
+    return isAnswered;
+  };
   for (let failures = 0; !stop.aborted; ) {
     try {
       const room = claimer.roomOf(host.room());
@@ -91,10 +99,10 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
       }
       // The task that woke the worker is waiting: claim before any survey.
       const queues = isWoken ? context.queuesKnown() : await context.queuesNow();
-      if (claimer.waitsForPlaces || (wasShort && host.mayFreeSlot))
-        await host.hasAnswersBeyond(answers, OUTCOME_MS);
+      heldUp = Math.min(heldUp, host.groupedOutcomes);
+      if (claimer.waitsForPlaces || (wasShort && host.groupedOutcomes > heldUp)) await outcomeComes();
       answers = host.answers;
-      const { mayFreeSlot } = host;
+      const mayFreeSlot = host.groupedOutcomes > heldUp;
       const got = await claimer.claim(room, queues, stop);
       isWoken = false;
       wasShort = got < room.start + room.ahead;
@@ -102,8 +110,7 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
       const now = performance.now();
       arrivals.count(got, now);
       if (got === 0 && claimer.wantsSlot) continue;
-      if (got === 0 && (claimer.isFull || mayFreeSlot) && (await host.hasAnswersBeyond(answers, OUTCOME_MS)))
-        continue;
+      if (got === 0 && (claimer.isFull || mayFreeSlot) && (await outcomeComes())) continue;
       // With several workers, one often claims too late, and is no more idle than the others.
       if (got === 0 && !(host.receivesHints && arrivals.isDense(now))) {
         mark ??= { since: now, until: now };

@@ -11,7 +11,7 @@ import { PromisedClaim } from '../../../src/worker/claim/promised-claim.ts';
  */
 async function loop(
   claims: readonly { got: number; isFull: boolean }[],
-  { isAnswered = true, mayFreeSlot = false } = {},
+  { isAnswered = true, groupedOutcomes = 0 } = {},
 ) {
   const stop = new AbortController();
   const done: string[] = [];
@@ -24,7 +24,7 @@ async function loop(
     get answers() {
       return answers;
     },
-    mayFreeSlot,
+    groupedOutcomes,
     hasAnswersBeyond: async (known) => {
       done.push('waited');
       if (isAnswered) answers = known + 1;
@@ -95,17 +95,23 @@ test('it waits for no outcome where other queues have tasks', async () => {
 
 test('a worker whose tasks of groups are about to end claims when that is recorded, and is not idle', async () => {
   const one = { got: 1, isFull: false };
-  expect(await loop([one, NOTHING, one, ALL_PLACES, one], { mayFreeSlot: true })).toEqual([
+  expect(await loop([one, NOTHING, one, ALL_PLACES, one], { groupedOutcomes: 1 })).toEqual([
     'claimed',
     ...['waited', 'claimed', 'waited'],
     ...['waited', 'claimed'],
     ...['waited', 'claimed'],
     'claimed',
   ]);
-  // The outcome takes long.
-  expect(await loop([one, NOTHING, NOTHING], { mayFreeSlot: true, isAnswered: false })).toEqual([
+});
+
+test('it waits once for an outcome of a group that is held up', async () => {
+  const one = { got: 1, isFull: false };
+  const heldUp = { groupedOutcomes: 1, isAnswered: false };
+  expect(await loop([one, one, one, NOTHING, NOTHING], heldUp)).toEqual([
     'claimed',
-    ...['waited', 'claimed', 'waited'],
+    ...['waited', 'claimed'],
+    'claimed',
+    'claimed',
     ...['idle', 'claimed'],
   ]);
 });

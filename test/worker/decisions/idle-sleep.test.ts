@@ -14,7 +14,7 @@ async function sleeps(sweepInMs: number | null) {
     pollMs: 3_600_000,
     receivesHints: true,
     isDone: async () => false,
-    ...{ answers: 0, mayFreeSlot: false, hasAnswersBeyond: async () => false },
+    ...{ answers: 0, groupedOutcomes: 0, hasAnswersBeyond: async () => false },
     onStatementFailed: (error) => expect.unreachable(String(error)),
   };
   const claimer = {

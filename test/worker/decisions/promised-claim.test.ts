@@ -19,7 +19,7 @@ async function loop(rooms: readonly Room[], promised: PromisedClaim, onClaim = (
     pollMs: 1,
     receivesHints: false,
     isDone: async () => false,
-    ...{ answers: 0, mayFreeSlot: false, hasAnswersBeyond: async () => false },
+    ...{ answers: 0, groupedOutcomes: 0, hasAnswersBeyond: async () => false },
     onStatementFailed: (error) => done.push(String(error)),
   };
   const claimer = {
