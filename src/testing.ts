@@ -9,6 +9,7 @@ import type { ShownTaskOf } from './library/task-record.ts';
 import { type GivenParent, type GivenPlace, TestRun } from './library/test-run.ts';
 import type { Transactions } from './worker/attempt/transact.ts';
 
+export type { TransactionClient } from './lib/open-transaction.ts';
 export type { PgClient } from './lib/pg-client.ts';
 export { rolledBack } from './library/rolled-back.ts';
 export type { GivenParent } from './library/test-run.ts';

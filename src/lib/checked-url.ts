@@ -15,7 +15,7 @@ export function checkedUrl(what: string, url: string): string {
     return url;
   }
   const shown = /:\/\//.test(url) ? redactUrl(url) : '***';
-  throw new TaskqError('bad_setting', `${what} ${shown}: expected a URL`, {
+  throw new TaskqError('bad_setting', `${what} ${shown}: expected a URL of PostgreSQL`, {
     hint: 'such as postgres://user@host:5432/database; write special characters in the password as %XX',
   });
 }

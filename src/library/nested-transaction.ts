@@ -75,7 +75,7 @@ export async function runNested<Row, T>(
   }
 }
 
-/** The client of a test takes statements as objects; one of `pg` takes texts with values, too. */
+/** All that a test's own client has to take are statements as objects; handlers may give texts with values. */
 function takingText(client: PgClient): PgClient {
   type Statement = string | { readonly text: string; readonly values?: readonly unknown[] };
   const query = (statement: Statement, given?: readonly unknown[]) => {

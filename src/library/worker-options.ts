@@ -89,7 +89,7 @@ export interface CreateWorkerOptions {
   readonly schedules?: ScheduleInputs;
   /** Start paused: claim nothing until resumed. */
   readonly paused?: true;
-  /** End when no task is running, due or waiting for a retry. */
+  /** End when no task is running, due, snoozed or waiting for a retry. */
   readonly untilIdle?: true;
   /** End after n tasks. */
   readonly maxTasks?: number;

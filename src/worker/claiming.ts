@@ -6,6 +6,9 @@ import { claimRoom, NO_ROOM, type Room } from './claim/claim-room.ts';
 import { Claimer, type ClaimerHost } from './claim/claimer.ts';
 import type { WorkerState } from './worker-state.ts';
 
+/** With `untilIdle`, waits that are shorter are not logged. */
+const MIN_WAIT_MS = 1000;
+const LOG_WAIT_MS = 60_000;
 /** After each count of unfinished tasks, wait this many times as long as it took. */
 const COUNT_PAUSE_FACTOR = 20;
 
@@ -36,6 +39,7 @@ export function claimUntilStopped(state: WorkerState): Promise<void> {
 /** Decides how much a worker claims, and when it has nothing left to claim. */
 class ClaimHost implements ClaimLoopHost {
   readonly #state: WorkerState;
+  #waitLoggedAt = -Infinity;
   /** Spaces out the counts of unfinished tasks, each of which reads the whole live table. */
   readonly #counts = new Throttle(COUNT_PAUSE_FACTOR);
   /** How many tasks have ended here, and when it was last seen to be more. */
@@ -99,11 +103,26 @@ class ClaimHost implements ClaimLoopHost {
       if (!options.untilIdle || !(await scheduler.isSettled()) || (await this.#advancesOperation()))
         return false;
       const counted = await this.#countUnfinished();
-      if (counted === undefined || counted.unfinished > 0) return false;
+      if (counted === undefined) return false;
+      if (counted.unfinished > 0) {
+        this.#logWait(counted);
+        return false;
+      }
       this.#state.left = counted.leftForLater;
     }
     this.#end();
     return true;
+  }
+
+  /** Log what a worker waits for before it ends, at first and then once a minute. */
+  #logWait({ unfinished, nextDueMs }: Unfinished): void {
+    const now = performance.now();
+    if (nextDueMs === null || nextDueMs < MIN_WAIT_MS || now < this.#waitLoggedAt + LOG_WAIT_MS) return;
+    this.#waitLoggedAt = now;
+    this.#state.options.events.event('worker.waiting', {
+      tasks: unfinished,
+      due_in_ms: Math.round(nextDueMs),
+    });
   }
 
   /** End after the last task; retire if an abandoned handler still runs. */

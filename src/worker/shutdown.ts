@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { EXIT } from '../lib/errors.ts';
 import type { EventLog, FieldsOf } from './log/events.ts';
 import type { WorkerEnd } from './worker-options.ts';
@@ -15,6 +16,8 @@ export class Shutdown {
   /** `asked`: aborted when the caller wants the worker to end. */
   constructor(asked: AbortSignal, events: EventLog) {
     this.stop = AbortSignal.any([asked, this.#own.signal]);
+    // Each loop of a worker listens to them: Node would take more than ten for a leak.
+    setMaxListeners(0, this.stop, this.ended.signal);
     this.#events = events;
   }
 

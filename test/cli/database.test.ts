@@ -147,7 +147,7 @@ describe('the database', () => {
       const { code, stderr } = await runCommand(['list'], { cwd, env: { DATABASE_URL: url } });
       expect({ code, stderr }).toEqual({
         code: 2,
-        stderr: expect.stringContaining('expected a URL — such as postgres://'),
+        stderr: expect.stringContaining('expected a URL of PostgreSQL — such as postgres://'),
       });
       expect(stderr).not.toContain(SECRET);
     }

@@ -366,6 +366,15 @@ describe('rolledBack', () => {
     expect(await queue.get(task.id)).toBeUndefined();
   });
 
+  test('takes statements as texts with values, and as objects', async () => {
+    const answers = await rolledBack(library.url, async (client) => [
+      await client.query('select 1 as n'),
+      await client.query<{ n: number }>('select $1::int as n', [5]),
+      await client.query({ text: 'select $1::int as n', values: [6] }),
+    ]);
+    expect(answers.map(({ rows }) => rows)).toEqual([[{ n: 1 }], [{ n: 5 }], [{ n: 6 }]]);
+  });
+
   test('leaves nothing of a test that fails, whose error it throws', async () => {
     const queue = library.open();
     let id = '';

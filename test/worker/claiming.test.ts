@@ -41,6 +41,19 @@ describe('--until-idle', () => {
     });
   });
 
+  test('says what it waits for, and ends when that is cancelled', async () => {
+    const backoff = { kind: 'fixed', base_ms: 3_600_000, jitter: 0 };
+    const id = await queue.enqueue('wait', { ends: ['throw', 'return'] }, { backoff });
+    const worker = queue.work(['--until-idle']);
+    const { tasks, due_in_ms } = await worker.waitForLog(event('worker.waiting'));
+    expect(tasks).toBe(1);
+    expect(due_in_ms).toBeGreaterThan(3_000_000);
+    expect(due_in_ms).toBeLessThanOrEqual(3_600_000);
+    await queue.rows('select taskq.cancel(array[$1::bigint])', id);
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+    expect(eventsOf(worker, 'worker.waiting')).toHaveLength(1);
+  });
+
   test('waits for what another worker is running', async () => {
     const id = await queue.enqueue('wait', { until: 'go' });
     const other = queue.work(['--lease', '30s']);

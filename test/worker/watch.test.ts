@@ -70,6 +70,7 @@ describe('work --watch', () => {
     await queue.hasStatus(after, 'completed');
     expect((await queue.task(before)).result).toBe(1);
     expect((await queue.task(after)).result).toBe(2);
+    expect(worker.stderr()).toBe('');
     const next = (type: string) => `export const onComplete = '${type}'; export default () => {};`;
     write(handlers, { 'slow.mjs': next('slower'), 'slower.mjs': next('slow') });
     expect(await logged(worker, 'callbacks.left_out')).toMatchObject({ type: 'slow' });

@@ -36,7 +36,7 @@ function declare(command: Command): void {
     .option('--types <a,b>', 'types to serve; default: all that have a handler')
     .option('--handlers <dir>', 'directory of the handlers (./handlers)')
     .option('--isolation <inline|process>', 'where handlers run unless they set it themselves (inline)')
-    .option('--until-idle', 'exit when no task is running, due or waiting for a retry')
+    .option('--until-idle', 'exit when no task is running, due, snoozed or waiting for a retry')
     .option('--max-tasks <n>', 'exit after n tasks')
     .option('--batch <auto|n>', 'tasks per claim; auto adapts to how fast they finish')
     .option('--claim <form>', 'skip-locked, or optimistic: claim without SKIP LOCKED, at a higher cost')

@@ -21,6 +21,11 @@ export const EVENTS = {
     'tasks that ended since the last such line',
     ['completed', 'failed', 'died', 'snoozed', 'cancelled', 'lost', 'given_back', 'running'],
   ],
+  'worker.waiting': [
+    'info',
+    'a worker that ends when it is idle waits for tasks that were attempted (snoozed, failed or given back), and when the first of them is due; logged once a minute',
+    ['tasks', 'due_in_ms'],
+  ],
   'worker.stopping': [
     'info',
     'the worker stops claiming and waits for running tasks',
@@ -294,6 +299,7 @@ export interface EventFields {
   readonly exit_code: number | null;
   readonly signal: string | null;
   readonly lived_ms: number;
+  readonly due_in_ms: number;
   readonly restart_in_ms: number;
   readonly concurrency: number;
   readonly poll_ms: number;
