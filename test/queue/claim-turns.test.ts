@@ -92,6 +92,18 @@ describe('a claim that has waited for its turn', () => {
     expect(await next.claim({ start: MANY })).toHaveLength(3);
   });
 
+  test('keeps to a limit of its group that was lowered', async () => {
+    await set({ group_limit: 5 });
+    await enqueueGrouped(5);
+    expect(await takenAfter(() => set({ group_limit: 2 }))).toHaveLength(2);
+  });
+
+  test('keeps to a limit that its group has got', async () => {
+    await enqueueGrouped(5);
+    const limit = () => queue.admin.rows(`select taskq.set_group('default', 'g', '{"limit": 1}')`);
+    expect(await takenAfter(limit)).toHaveLength(1);
+  });
+
   test('takes nothing of a group that holds at a task that has died', async () => {
     await set({ group_limit: 2, group_on_dead: 'hold' });
     const worker = await registerWorker(queue.admin);
@@ -134,6 +146,18 @@ describe('a claim that has waited for its turn', () => {
       await holder.rows('commit');
       expect(Number(await looked)).toBeLessThan(Number(dueUs));
     });
+  });
+
+  test('brings a step of a group that it has released itself', async () => {
+    const steps = [
+      { step: 'one', type: 'work' },
+      { step: 'two', type: 'work', after: ['one'], group: 'g' },
+    ];
+    await queue.admin.rows('select taskq.run_workflow($1)', JSON.stringify({ name: 'two steps', steps }));
+    const worker = await registerWorker(queue.admin);
+    const [one] = await worker.claim({ start: MANY });
+    await worker.settle(outcome(one!, 'completed'));
+    expect(await worker.claim({ start: MANY })).toMatchObject([{ group_key: 'g' }]);
   });
 
   // The last one: where any queue has had a limit, claims take their turn before they attend to groups.

@@ -534,7 +534,7 @@ describe('a scan is due', () => {
     const sessions = await Promise.all(Array.from({ length: 8 }, () => queue.session()));
     const begun = await Promise.all(
       sessions.map((session) =>
-        session.rows('select from taskq.begin_rescue(false, 60000) where blocks is not null'),
+        session.rows('select from taskq.begin_rescue(true, 60000) where blocks is not null'),
       ),
     );
     expect(begun.flat()).toHaveLength(1);

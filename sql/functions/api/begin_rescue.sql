@@ -3,7 +3,8 @@
 -- worker left have expired since the last scan; the clock went back; _own (the caller lost the answer of a claim, whose
 -- tasks only its own scan rescues while it lives); and, as a safety net, whenever 20 times the cost of the last scan
 -- has passed. Scans of all workers together are at least _gap_ms (5 seconds) apart; with _own, at least 20 times that
--- cost, if that is less: of two workers that look equally often, the same one could always come first.
+-- cost, if that is less and no scan is under way: of two workers that look equally often, the same one could always
+-- come first.
 --
 -- The clock alone cannot prove that a worker is silent: after a step of an hour, or after an outage, all of them look
 -- silent. extra -> 'quiet' lists the workers whose last heartbeat is at least a quarter of their lease ago, or in the
@@ -71,7 +72,9 @@ begin
   end if;
   -- Up to a second ahead: another worker may have begun since the clock was read above.
   if last.started_at between
-    ts - make_interval(secs => least(_gap_ms::double precision, case when _own then 20 * last.cost_ms end) / 1000)
+    ts - make_interval(secs => least(
+      _gap_ms::double precision, case when _own and last.finished_at >= last.started_at then 20 * last.cost_ms end
+    ) / 1000)
     and ts + interval '1 second'
   then
     return next;

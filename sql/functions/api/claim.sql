@@ -196,7 +196,7 @@ begin
       ts := clock_timestamp();
     end if;
   end if;
-  if open_before is null and _start + _ahead > 0 and pg_relation_size('taskq.asks') > 0 then
+  if (open_before is null or released is not null) and _start + _ahead > 0 and pg_relation_size('taskq.asks') > 0 then
     asking := array(select a.queue from taskq.asking_queues(_queues, _cursor, look_back_to, ts) as a);
   end if;
   limits_read_at := ts;
@@ -211,11 +211,14 @@ begin
   end if;
   looked_to := ts;
   if asking && level_queues then
-    select a.left_over, a.given, a.refused into asks_left, given, slots_kept
+    select a.left_over, a.given, a.refused into returned
     from taskq.attend(
       _queues, level_queues[1 : cardinality(level_queues) / 10], handled, look_back_to, _cursor, _start + _ahead, ts,
       spare > 0
     ) as a;
+    asks_left := returned.left_over;
+    given := given || returned.given;
+    slots_kept := nullif(coalesce(slots_kept, '[]') || coalesce(returned.refused, '[]'), '[]');
     asked_to := coalesce(asked_to, ts - interval '1 microsecond');
   end if;
   if asked_to is not null or limits is not null then

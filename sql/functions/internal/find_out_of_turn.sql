@@ -1,5 +1,6 @@
 -- Finds those of these rows, chosen and locked by a claim, that it must not take, although they have a slot: their
--- group is stopped, or has a strict order and a task that comes first waits, committed after the slot was given.
+-- group is stopped, has a strict order and a task that comes first waits, committed after the slot was given, or has
+-- got a lower limit since.
 -- _given: the tasks whose slots this claim has given out itself, under the mutex of their group. Null: there are none.
 --
 -- It reads the tasks that wait, not the asks: those of a group may be anywhere in a long list. So what was committed
@@ -34,8 +35,18 @@ begin
       order by t.priority, t.id
       limit 1
     ) as first on true
-    cross join lateral unnest(g.rows_at, g.priorities, g.ids, g.starts) as s (row_at, priority, id, started_at)
-    where l.most = 0 or (s.started_at is null and (first.priority, first.id) < (s.priority, s.id))
+    left join lateral (
+      select count(*) as tasks from taskq.slot_holders(g.queue, g.group_key) as h
+      where l.most < 2147483647 and (h.lease_owner is not null or h.started_at is not null)
+    ) as begun on true
+    cross join lateral (
+      select u.*, row_number() over (partition by u.started_at is null order by u.priority, u.id) as nth
+      from unnest(g.rows_at, g.priorities, g.ids, g.starts) as u (row_at, priority, id, started_at)
+    ) as s
+    where l.most = 0 or (
+      s.started_at is null
+      and ((first.priority, first.id) < (s.priority, s.id) or (l.most < 2147483647 and s.nth > l.most - begun.tasks))
+    )
   );
 end
 $$;
