@@ -92,7 +92,11 @@ test('figures arrive while the tab is seen, and no connection is open while it i
 });
 
 test('updates are held by r, and go on by r', async () => {
-  const { page } = await site.open('#/overview');
+  const { page } = await site.open('#/workers');
+  // What the screen has asked for before is not held.
+  const queues = page.waitForResponse(/api\/v1\/queues$/);
+  await page.evaluate("location.hash = '#/overview'");
+  await queues;
   const state = page.locator('.live-state').getByRole('status');
   await page.getByText('No worker has counted').waitFor();
   await page.keyboard.press('r');
