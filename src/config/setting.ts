@@ -1,4 +1,5 @@
 import { formatDuration, toDurationMs } from '../lib/duration.ts';
+import { isJsonObject } from '../lib/json.ts';
 
 /** Where a value comes from, as shown to users. */
 export type SettingSource = 'default' | `file ${string}` | `environment ${string}` | `flag ${string}`;
@@ -126,7 +127,7 @@ function listFrom(input: unknown): readonly string[] | undefined {
 
 function objectFrom<Value extends object>(input: unknown): Value | undefined {
   const value = typeof input === 'string' ? jsonFrom(input) : input;
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Value) : undefined;
+  return isJsonObject(value) ? (value as Value) : undefined;
 }
 
 function jsonFrom(text: string): unknown {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { enqueueSome, makeDue } from './rows.ts';
+import { enqueueSome } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { patiently, waitUntilBlocked } from './waiting.ts';
 import { type Claimed, outcome, type PlainWorker, registerWorker } from './worker.ts';
@@ -52,20 +52,25 @@ describe.each([
 });
 
 describe('a claim that has waited for its turn', () => {
-  /** What a claim of many tasks takes, beside which `meanwhile` happens before its turn comes. */
-  async function takenAfter(meanwhile: () => Promise<unknown>): Promise<Claimed[]> {
+  /** What `claim` answers, a claim of many tasks, beside which `meanwhile` happens before its turn comes. */
+  async function whileItWaits<T>(
+    claim: (worker: PlainWorker) => Promise<T>,
+    meanwhile: () => Promise<unknown>,
+  ): Promise<T> {
     const holder = await queue.session();
     const waiting = await registerWorker(await queue.session());
     return patiently(queue.admin, ['claim', 'await_turn'], async () => {
       await holder.rows('begin');
       await holder.rows('lock table taskq.claim_turn in share update exclusive mode');
-      const claimed = waiting.claim({ start: MANY });
+      const answer = claim(waiting);
       await waitUntilBlocked(queue.admin);
       await meanwhile();
       await holder.rows('commit');
-      return claimed;
+      return answer;
     });
   }
+  const takenAfter = (meanwhile: () => Promise<unknown>): Promise<Claimed[]> =>
+    whileItWaits((worker) => worker.claim({ start: MANY }), meanwhile);
   const enqueueGrouped = (count: number) => enqueueSome(queue.admin, count, { group: 'g' });
   const set = (settings: object) =>
     queue.admin.rows("select taskq.set_queue('default', $1)", JSON.stringify(settings));
@@ -126,26 +131,22 @@ describe('a claim that has waited for its turn', () => {
 
   test('says that it has read the asks of groups up to when it began to wait', async () => {
     const [delayed] = await enqueueSome(queue.admin, 1, { group: 'g', delay_ms: 3_600_000 });
-    const holder = await queue.session();
-    const waiting = await registerWorker(await queue.session());
-    await patiently(queue.admin, ['claim', 'await_turn'], async () => {
-      await holder.rows('begin');
-      await holder.rows('lock table taskq.claim_turn in share update exclusive mode');
-      const looked = waiting.session.value<number>(
-        `select coalesce(extra ->> 'asked_to_us', extra ->> 'looked_to_us')::bigint
+    const lookedTo = (worker: PlainWorker) =>
+      worker.session.value<string>(
+        `select coalesce(extra ->> 'asked_to_us', extra ->> 'looked_to_us')
          from taskq.claim($1, '{default}', '{work}', $2, 0, 30000, null, null, '{"looked": true}') where id is null`,
-        waiting.id,
+        worker.id,
         MANY,
       );
-      await waitUntilBlocked(queue.admin);
-      await makeDue(queue.admin, [delayed!]);
-      const dueUs = await queue.admin.value<string>(
-        'select (extract(epoch from due_at) * 1000000)::bigint from taskq.asks where task_id = $1',
+    let dueUs = Number.NaN;
+    const looked = await whileItWaits(lookedTo, async () => {
+      dueUs = await queue.admin.value<number>(
+        `update taskq.asks set due_at = clock_timestamp() where task_id = $1
+         returning extract(epoch from due_at)::float8 * 1000000`,
         delayed,
       );
-      await holder.rows('commit');
-      expect(Number(await looked)).toBeLessThan(Number(dueUs));
     });
+    expect(Number(looked)).toBeLessThan(dueUs);
   });
 
   test('brings a step of a group that it has released itself', async () => {

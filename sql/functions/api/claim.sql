@@ -81,7 +81,7 @@ declare
   -- The least place of all queues: what workflows ask for, and breakers, belong to none.
   asks_from timestamptz;
   has_steps boolean;
-  -- The queues that were open when it attended to groups, if it did so before its turn came, and when that had come.
+  -- The queues that were open when it attended to groups, if it did so before its turn came.
   open_before text[];
   waits_from timestamptz;
   steps_left timestamptz;
@@ -154,7 +154,7 @@ begin
     waits_from := clock_timestamp();
     perform taskq.await_turn();
     if clock_timestamp() > waits_from + interval '1 millisecond' then
-      -- Its groups may have been stopped meanwhile: look, as at those whose slots others have given.
+      -- Its groups may have been stopped or limited meanwhile: look, as at those whose slots others have given.
       given := null;
     end if;
   end if;

@@ -6,6 +6,7 @@ import type { StandardSchema } from '../../domain/standard-schema.ts';
 import { after } from '../../lib/after.ts';
 import { backingOffMs } from '../../lib/backing-off.ts';
 import { parseExact } from '../../lib/exact-json.ts';
+import { isJsonObject } from '../../lib/json.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { shown } from '../../lib/shown.ts';
 import { messageOf, read } from '../../lib/thrown.ts';
@@ -285,8 +286,7 @@ const CHANNEL_PAYLOAD: StandardSchema<ChannelPayload> = {
     version: 1,
     vendor: 'taskq',
     validate(payload) {
-      if (Array.isArray(payload) || typeof payload !== 'object' || payload === null)
-        return { issues: [{ message: 'expected an object' }] };
+      if (!isJsonObject(payload)) return { issues: [{ message: 'expected an object' }] };
       const issues = Object.entries(payload).flatMap(([name, value]) => {
         if (!name.endsWith('_handler')) return [];
         const message = HANDLERS.includes(name) ? misnamed(value) : noSuchHandler(name);

@@ -2,6 +2,7 @@ import { FAILED, type FunctionAnswer } from '../../domain/function-answer.ts';
 import { FunctionError } from '../../domain/function-error.ts';
 import type { OnFailure } from '../../domain/on-failure.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
+import { isJsonObject } from '../../lib/json.ts';
 import type { HandlerDefinition, HandlerOptions, TaskContext } from './handler.ts';
 
 /** The payload of a `db_function` task. All of it is passed to the function. */
@@ -81,8 +82,7 @@ const schema: StandardSchema<DbFunctionPayload> = {
     vendor: 'taskq',
     validate(payload) {
       const { db_function: name } = (payload ?? {}) as { readonly db_function?: unknown };
-      if (Array.isArray(payload) || typeof payload !== 'object' || payload === null)
-        return { issues: [{ message: 'expected an object' }] };
+      if (!isJsonObject(payload)) return { issues: [{ message: 'expected an object' }] };
       if (typeof name === 'string' && name.trim() !== '') return { value: payload as DbFunctionPayload };
       return { issues: [{ path: ['db_function'], message: 'expected the name of a function' }] };
     },
