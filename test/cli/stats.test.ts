@@ -112,12 +112,57 @@ describe('what keeps due tasks from starting', () => {
         .toSorted(),
     ).toEqual(reasons.map((reason) => `${reason}: 1 task due`));
     expect((await project.json(['stats'])).stalled).toEqual([
-      { queue: 'busy', type: 'double', due: 1, reason: 'worker_paused', worker: Number(busy) },
-      { queue: 'busy', type: 'parcel', due: 1, reason: 'type_unhandled', worker: null },
-      { queue: 'letters', type: 'double', due: 1, reason: 'pair_unserved', worker: null },
-      { queue: 'mail', type: 'double', due: 1, reason: 'queue_unserved', worker: null },
-      { queue: 'off', type: 'double', due: 1, reason: 'queue_paused', worker: null },
+      { queue: 'busy', type: 'double', due: 1, reason: 'worker_paused', worker: Number(busy), group: null },
+      { queue: 'busy', type: 'parcel', due: 1, reason: 'type_unhandled', worker: null, group: null },
+      { queue: 'letters', type: 'double', due: 1, reason: 'pair_unserved', worker: null, group: null },
+      { queue: 'mail', type: 'double', due: 1, reason: 'queue_unserved', worker: null, group: null },
+      { queue: 'off', type: 'double', due: 1, reason: 'queue_paused', worker: null, group: null },
     ]);
+  });
+
+  test('is a stopped group: named by stats and list, and in what an alert looks at', async () => {
+    const shop = await createProject();
+    const { client } = shop;
+    await client.query(`select taskq.set_queue('mail', '{"group_limit": 1, "group_on_dead": "hold"}')`);
+    for (const group of ['ann', 'ann', 'bob', 'cid', 'cid']) await shop.enqueue({ queue: 'mail', group });
+    await shop.run(['groups', 'pause', 'mail', 'ann', '--reason', 'moving']);
+    const stats = () => shop.json(['stats']);
+    const paused = {
+      queue: 'mail',
+      type: 'double',
+      due: 2,
+      reason: 'group_paused',
+      worker: null,
+      group: 'ann',
+    };
+    const none = { queue: 'mail', type: 'double', due: 2, reason: 'no_worker', worker: null, group: null };
+    expect(await stats()).toMatchObject({
+      due: 4,
+      oldest_waiting_ms: expect.any(Number),
+      stalled: [paused, none],
+    });
+    await shop.run(['groups', 'pause', 'mail', 'bob']);
+    const text = await shop.run(['stats']);
+    expect(text.stdout).toMatch(
+      /^groups of queue mail are paused: see taskq groups list mail: 3 tasks due$/m,
+    );
+    const listed = await shop.run(['list']);
+    expect(listed.stderr.trim().split('\n').toSorted()).toEqual([
+      expect.stringMatching(/^due tasks wait: group ann is paused by .*: moving$/),
+      expect.stringMatching(/^due tasks wait: group bob is paused by /),
+      'due tasks wait: no worker is running',
+    ]);
+    await shop.run(['groups', 'resume', 'mail', 'ann']);
+    await shop.run(['groups', 'resume', 'mail', 'bob']);
+    expect((await stats()).stalled).toEqual([{ ...none, due: 3 }]);
+    await shop.enqueueDead({ queue: 'mail', group: 'dan' });
+    await shop.enqueue({ queue: 'mail', group: 'dan' });
+    const held = { ...paused, due: 1, reason: 'group_held', group: 'dan' };
+    expect((await stats()).stalled).toContainEqual(held);
+    expect((await shop.run(['stats'])).stdout).toContain(
+      'group dan of queue mail waits at a dead letter: see taskq groups show: 1 task due\n',
+    );
+    await shop.drop();
   });
 
   test('is said to whoever waits for a task while no worker runs', async () => {

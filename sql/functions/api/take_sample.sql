@@ -30,9 +30,11 @@ begin
   insert into taskq.sample (
     blocked, pending, leased, running, dead, due, retrying, timed_out, oldest, queue, type
   )
-  select c.blocked, c.pending, c.leased, c.running, c.dead, c.due, c.retrying, c.timed_out, c.oldest, c.queue, c.type
+  select sum(c.blocked), sum(c.pending), sum(c.leased), sum(c.running), sum(c.dead), sum(c.due), sum(c.retrying),
+    sum(c.timed_out), min(c.oldest), c.queue, c.type
   -- Of history, nothing.
-  from taskq.count_tasks('infinity', ts) as c;
+  from taskq.count_tasks('infinity', ts) as c
+  group by c.queue, c.type;
   insert into taskq.heartbeat_delays as h (since, span, delay_ms)
   select date_trunc(s.span, ts, 'UTC'), s.span, w.delay_ms
   from (

@@ -1,18 +1,50 @@
 -- Counts the tasks of each queue and type: the live and the dead ones by status; of the waiting ones, those that are
 -- due (`oldest`: since when) and those that have failed before; and by status those that ended since then. `ran`
 -- completed tasks took `ran_ms` in all, and the first of the completed ones began at `began_at`; `timed_out` counts the
--- running ones whose timeout has passed. No row for a queue and type: none of these. Reads the live and dead tables
--- once, and of history the partitions that can hold that time.
+-- running ones whose timeout has passed. No row for a queue and type: none of these.
+--
+-- The due tasks that wait in stopped groups have rows of their own, with the reason in `stop` (`group_paused`, or
+-- `group_held`: at a dead letter; null: in no such group) and in `stopped_group` the group, if it is the only one.
+--
+-- Reads the live and dead tables once, and of history the partitions that can hold that time.
 create or replace function taskq.count_tasks(_since timestamptz, _ts timestamptz)
 returns table (
   queue text, type text, blocked numeric, pending numeric, leased numeric, running numeric, dead numeric,
   due numeric, oldest timestamptz, retrying numeric, completed numeric, cancelled numeric, expired numeric, ran numeric,
-  ran_ms numeric, began_at timestamptz, timed_out numeric
+  ran_ms numeric, began_at timestamptz, timed_out numeric, stop text, stopped_group text
 )
 language sql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 as $$
+  with gated as materialized (
+    select t.queue, t.group_key, t.type, count(*) filter (where t.gate in ('h', 's')) as held,
+      count(*) filter (where t.gate = 'w') as waiting, min(t.not_before) filter (where t.gate = 'w') as oldest
+    from taskq.tasks t
+    where t.gate is not null and t.group_key is not null
+    group by t.queue, t.group_key, t.type
+  ),
+  -- The groups in which tasks wait, with their slots, and what stops them for as long as nobody acts.
+  waited as materialized (
+    select g.*, s.most, s.rate, s.burst,
+      case
+        when s.most > 0 then null
+        when o.paused_at is not null then 'group_paused'
+        when q.name is not null and exists (
+          select from taskq.dead_tasks d
+          where d.queue || '' = g.queue and d.group_key = g.group_key and not d.superseded
+        ) then 'group_held'
+      end as stop
+    from (
+      select w.queue, w.group_key, sum(w.held) as held, sum(w.waiting) as waiting
+      from gated w
+      group by w.queue, w.group_key
+      having sum(w.waiting) > 0
+    ) as g
+    left join taskq.groups o on o.queue = g.queue and o.key = g.group_key
+    left join taskq.queues q on q.name = g.queue and q.group_on_dead = 'hold'
+    cross join lateral taskq.group_slots(g.queue, g.group_key, _ts) as s (most, rate, burst)
+  )
   select c.queue, c.type,
     coalesce(sum(c.tasks) filter (where c.status = 'blocked'), 0),
     coalesce(sum(c.tasks) filter (where c.status = 'pending'), 0),
@@ -25,7 +57,7 @@ as $$
     coalesce(sum(c.tasks) filter (where c.status = 'expired'), 0),
     sum(c.ran) filter (where c.status = 'completed'), sum(c.ran_ms) filter (where c.status = 'completed'),
     min(c.began_at) filter (where c.status = 'completed'),
-    coalesce(sum(c.timed_out), 0)
+    coalesce(sum(c.timed_out), 0), c.stop, min(c.stopped_group)
   from (
     select t.queue, t.type, t.status, count(*) as tasks,
       count(*) filter (where t.lease_owner is null and t.available_at <= _ts) as due,
@@ -42,41 +74,43 @@ as $$
           ((select jsonb_object_agg(q.name, q.timeout_ms) from taskq.queues q) ->> t.queue)::bigint,
           (select d.timeout_ms from taskq.defaults d)
         )
-      ) as timed_out
+      ) as timed_out,
+      null as stop, null as stopped_group
     from taskq.tasks t
     group by t.queue, t.type, t.status
     union all
     -- Those that wait for a slot of their group are due as far as slots are free and its rate allows them.
-    select w.queue, w.type, 'blocked', 0, count(*), min(w.not_before), null, null, null, null, null
-    from (
-      select t.queue, t.group_key, count(*) filter (where t.gate in ('h', 's')) as held,
-        count(*) filter (where t.gate = 'w') as waiting
-      from taskq.tasks t
-      where t.gate is not null and t.group_key is not null
-      group by t.queue, t.group_key
-    ) as g
-    cross join lateral taskq.group_slots(g.queue, g.group_key, _ts) as s (most)
-    left join lateral taskq.group_rate_left(g.queue, g.group_key, s.rate, s.burst, _ts) as r on true
+    select w.queue, w.type, 'blocked', 0, count(*), min(w.not_before), null, null, null, null, null, null, null
+    from waited g
+    left join lateral taskq.group_rate_left(g.queue, g.group_key, g.rate, g.burst, _ts) as r on true
     cross join lateral (
       select t.queue, t.type, t.not_before from taskq.tasks t
       where t.queue || '' = g.queue and t.group_key = g.group_key and t.gate = 'w'
       order by t.priority, t.id
-      limit greatest(least(s.most - g.held, g.waiting, r.slots), 0)
+      limit greatest(least(g.most - g.held, g.waiting, r.slots), 0)
     ) as w
-    where g.waiting > 0
+    where g.stop is null
     group by w.queue, w.type
     union all
-    select d.queue, d.type, 'dead', count(*), null, null, null, null, null, null, null
+    -- Of a stopped group all are.
+    select w.queue, w.type, 'blocked', 0, sum(w.waiting), min(w.oldest), null, null, null, null, null, g.stop,
+      case when count(distinct g.group_key) = 1 then min(g.group_key) end
+    from waited g
+    join gated w on w.queue = g.queue and w.group_key = g.group_key and w.waiting > 0
+    where g.stop is not null
+    group by w.queue, w.type, g.stop
+    union all
+    select d.queue, d.type, 'dead', count(*), null, null, null, null, null, null, null, null, null
     from taskq.dead_tasks d
     group by d.queue, d.type
     union all
     select f.queue, f.type, f.status, count(*), null, null, null,
       count(f.started_at),
       sum(least(date_part('epoch', f.finished_at) - date_part('epoch', f.started_at), 31536000)::numeric * 1000),
-      min(coalesce(f.started_at, f.finished_at)), null
+      min(coalesce(f.started_at, f.finished_at)), null, null, null
     from taskq.finished_tasks f
     where f.finished_at >= _since and (f.kept_in >= (_since at time zone 'UTC')::date or f.kept_in = '-infinity')
     group by f.queue, f.type, f.status
   ) as c
-  group by c.queue, c.type
+  group by c.queue, c.type, c.stop
 $$;

@@ -1,8 +1,10 @@
 import { findTasks } from '../../queue/inspect/find-tasks.ts';
 import { FILTERED, storedFilter } from '../../queue/inspect/task-filter.ts';
+import type { TaskRow } from '../../queue/inspect/task-row.ts';
 import { isDue, obstaclesTo } from '../present/obstacle-text.ts';
 import type { CliCommand } from '../run/command.ts';
 import { NO_TASK_MATCHES, noteMisspelt } from '../select/misspelt.ts';
+import { waitsOf } from '../select/note-waits.ts';
 import {
   declareFilter,
   declarePage,
@@ -41,13 +43,21 @@ export const list: CliCommand<ListOptions> = {
       await noteMisspelt(context.output, db, filter);
     } else if (page.nextAfter !== null) context.output.talk(`there may be more: --after ${page.nextAfter}`);
     const now = Date.now();
-    for (const reason of await obstaclesTo(
+    const obstacles = await obstaclesTo(
       db,
       page.tasks.filter((task) => isDue(task, now)),
-    ))
-      context.output.talk(`due tasks wait: ${reason}`);
+    );
+    const stops = await waitsOf(db, firstOfGroups(page.tasks), 'blocked');
+    for (const reason of [...obstacles, ...stops.keys()]) context.output.talk(`due tasks wait: ${reason}`);
   },
 };
+
+/** The ids of a task that waits for its slot, for each of the first ten groups that have one here. */
+function firstOfGroups(tasks: readonly TaskRow[]): string[] {
+  const waiting = tasks.filter(({ waits_for }) => waits_for === 'slot');
+  const first = new Map(waiting.map(({ id, queue, group_key }) => [`${group_key} ${queue}`, String(id)]));
+  return [...first.values()].slice(0, 10);
+}
 
 const COLUMNS = `
 Columns:

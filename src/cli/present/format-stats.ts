@@ -1,7 +1,7 @@
 import { countOf, withCommas } from '../../lib/count.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import { wrapText } from '../../lib/wrap.ts';
-import type { QueueStats, Stats, TypeStats } from '../../queue/inspect/stats.ts';
+import type { QueueStats, Stalled, Stats, TypeStats } from '../../queue/inspect/stats.ts';
 import type { Screen } from '../run/output.ts';
 import { obstacleText } from './obstacle-text.ts';
 import { printable } from './printable.ts';
@@ -114,7 +114,7 @@ function summaryOf(stats: Stats, window: string, { paint, columns }: Screen): st
 function obstacles({ stalled, unhandled_types, queues, types, workers }: Stats): string[] {
   const due = new Map<string, number>();
   for (const one of stalled) {
-    const reason = obstacleText(one);
+    const reason = stalledText(one);
     due.set(reason, (due.get(reason) ?? 0) + one.due);
   }
   const named = new Set(stalled.map(({ type }) => type));
@@ -125,6 +125,17 @@ function obstacles({ stalled, unhandled_types, queues, types, workers }: Stats):
     ...queues.flatMap(limitText),
     ...types.filter(({ timed_out }) => timed_out > 0).map(timedOutText),
   ];
+}
+
+function stalledText({ reason, group, ...due }: Stalled): string {
+  if (reason !== 'group_paused' && reason !== 'group_held') return obstacleText({ ...due, reason });
+  const queue = printable(due.queue);
+  if (group === null) {
+    const are = reason === 'group_paused' ? 'are paused' : 'wait at a dead letter';
+    return `groups of queue ${queue} ${are}: see taskq groups list ${queue}`;
+  }
+  const is = reason === 'group_paused' ? 'is paused' : 'waits at a dead letter';
+  return `group ${printable(group)} of queue ${queue} ${is}: see taskq groups show`;
 }
 
 function limitText({ queue, limited_by, due }: QueueStats): string[] {

@@ -6,7 +6,7 @@ export interface QueueStats {
   readonly queue: string;
   /** Live and dead tasks by status; 0 for a status without tasks. */
   readonly counts: Readonly<Record<LiveStatus | 'dead', number>>;
-  /** Pending tasks whose time has come, and blocked ones whose group has a free slot. */
+  /** Pending tasks whose time has come, and blocked ones whose group has a free slot or is stopped. */
   readonly due: number;
   /** Those of them that can run. */
   readonly depth: number;
@@ -27,7 +27,7 @@ export interface TypeStats {
   readonly type: string;
   /** Tasks that have not ended. */
   readonly live: number;
-  /** Pending tasks whose time has come, and blocked ones whose group has a free slot. */
+  /** Pending tasks whose time has come, and blocked ones whose group has a free slot or is stopped. */
   readonly due: number;
   /** Those of them that can run. */
   readonly depth: number;
@@ -45,10 +45,14 @@ export interface TypeStats {
   readonly handled: boolean;
 }
 
-/** Due tasks of a queue and a type that cannot start. */
-export interface Stalled extends Obstacle {
+/** Due tasks of a queue and a type that cannot start, and why: what keeps a task, or that its group is stopped. */
+export interface Stalled extends Omit<Obstacle, 'reason'> {
   /** How many. */
   readonly due: number;
+  /** `group_paused`: someone has paused their groups; `group_held`: their groups wait at a dead letter. */
+  readonly reason: Obstacle['reason'] | 'group_paused' | 'group_held';
+  /** The stopped group, if it is the only one. */
+  readonly group: string | null;
 }
 
 export interface Stats {
@@ -57,7 +61,7 @@ export interface Stats {
   readonly queues: readonly QueueStats[];
   readonly types: readonly TypeStats[];
   readonly due: number;
-  /** Due tasks that can run: their queue is not paused, and a live worker that is not paused handles them. */
+  /** Due tasks that can run: neither queue nor group is stopped, and a live worker that is not paused handles them. */
   readonly depth: number;
   readonly oldest_waiting_ms: number | null;
   readonly completed: number;
