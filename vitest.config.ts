@@ -141,6 +141,9 @@ const pooled = pgbouncer && {
 
 /** Files that take long, longest first: begun last, they would end when all else has ended. */
 const LONG = [
+  'test/worker/ledger/explore',
+  'test/queue/model/explore',
+  'test/queue/model/groups/explore',
   'test/readme',
   'test/package/installed',
   'test/queue/model/workflows/mutants',

@@ -110,15 +110,15 @@ const SUCCESS = outcomeOf({ kind: 'returned', value: null });
 const RECORDED = outcomeOf({ kind: 'returned', value: 'by itself' }) as Completed;
 const FAILURE = outcomeOf({ kind: 'threw', thrown: new Error('no') });
 
-function claimed(index: number): ClaimedTask {
-  const { id, leaseNo, priority, losses, hasLastChance } = TASKS[index]!;
-  return {
-    ...{ id, leaseNo, priority, losses, hasLastChance },
+/** What a claim returns of each, made once: nothing writes to it. */
+const CLAIMED: readonly ClaimedTask[] = TASKS.map((task, index) =>
+  Object.freeze({
+    ...task,
     ...{ type: 'work', queue: 'default', payload: '{}', attempts: 0, availableAtUs: 0 },
     ...{ timeoutMs: null, groupKey: index === 0 ? 'g' : null, traceparent: null, tick: null, workflow: null },
     running: true,
-  };
-}
+  }),
+);
 
 function toReport(seen: Seen, report: 'outcome' | 'release'): void {
   seen.state = 'to report';
@@ -132,7 +132,7 @@ function releaseAll(world: World): void {
 
 function answer(world: World, claim: SeenClaim, count: number): void {
   const before = world.tasks.length;
-  const tasks = Array.from({ length: count }, (_, nth) => claimed(before + nth));
+  const tasks = CLAIMED.slice(before, before + count);
   const known = new Set(world.ledger.held());
   const outlived = world.ledger.claimed(claim.reservation, tasks, 0);
   const older = world.tasks.filter(
