@@ -59,6 +59,24 @@ test('what a discard and a purge would delete is named, and nothing is changed',
   expect(rows).toEqual([{ count: 3 }]);
 });
 
+test('what a cancel, retry, edit and rerun would act on is named, and nothing is changed', async () => {
+  const waiting: string[] = [];
+  for (let n = 0; n < 3; n++) waiting.push(await project.enqueue({ queue: 'later', delay_ms: 3_600_000 }));
+  const newest = waiting.toReversed().join(', ');
+  const before = await project.json(['list']);
+  for (const [verb, ...options] of [['cancel'], ['retry'], ['edit', '--to-priority', '0']] as const)
+    expect(await project.run([verb, '--queue', 'later', ...options, '--dry-run'])).toMatchObject({
+      ...{ code: 0, stdout: `would ${verb} 3 tasks: ${newest}\n`, stderr: '' },
+    });
+  expect((await project.run(['cancel', waiting[0]!, '--dry-run'])).stdout).toBe(
+    `would cancel 1 task: ${waiting[0]}\n`,
+  );
+  expect((await project.run(['rerun', '--all', '--dry-run'])).stdout).toBe('no task matches\n');
+  const refused = await project.run(['edit', '--all', '--to-priority', '11', '--dry-run']);
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect((await project.json(['list'])).tasks).toEqual(before.tasks);
+});
+
 /** Makes dead letters that died after all others. */
 const bury = (count: number) =>
   project.client.query(

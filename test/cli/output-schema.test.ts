@@ -45,10 +45,12 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   stats: [[], ['--since', '1h']],
   metrics: [[], ['--days', '--queue', 'default', '--type', 'double', '--limit', '5']],
   retry: [
+    ['--all', '--dry-run'],
     ['$waiting', '$dead', '999999'],
     ['--type', 'double', '--failed'],
   ],
   edit: [
+    ['--all', '--to-priority', '2', '--dry-run'],
     ['$waiting', '$dead', '999999', '--payload', '{"n":2}'],
     ['--type', 'double', '--to-priority', '2', '--yes'],
   ],
@@ -71,18 +73,22 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'operations wait': [['1']],
   'operations stop': [['2', '--reason', 'no']],
   'dead discard': [
+    ['--all', '--dry-run'],
     ['$keyed', '999999', '--yes'],
     ['--all', '--yes'],
   ],
   cancel: [
+    ['--all', '--dry-run'],
     ['$dead', '999999'],
     ['--type', 'double', '--yes'],
   ],
   rerun: [
+    ['--all', '--dry-run'],
     ['$completed', '$waiting', '999999'],
     ['--type', 'double', '--yes'],
   ],
   purge: [
+    ['--all', '--dry-run'],
     ['$completed', '$waiting', '999999', '--yes'],
     ['--status', 'cancelled', '--yes'],
   ],

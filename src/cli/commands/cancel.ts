@@ -3,6 +3,7 @@ import { countOf } from '../../lib/count.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { FILTERED } from '../../queue/inspect/task-filter.ts';
 import { cancel as cancelTasks } from '../../queue/operate/cancel.ts';
+import { tryOut } from '../operations/dry-run.ts';
 import type { CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
 import {
@@ -48,6 +49,7 @@ command only requests the cancellation of running tasks, and exits with 0.`,
   async run(context, call) {
     const asked = await askedOf(context, call, 'cancel');
     const { selection, acting } = asked;
+    if (call.options.dryRun) return tryOut(context, asked, 'cancel');
     const { reason = null, wait } = call.options;
     if (selection.kind === 'filter') {
       if (wait !== undefined) throw badOption('--wait needs the ids of tasks, not a filter');

@@ -8,6 +8,7 @@ import { FILTERED } from '../../queue/inspect/task-filter.ts';
 import type { BulkResult } from '../../queue/operate/bulk.ts';
 import { EDIT_PAGE, type EditAnswer, edit as editTasks } from '../../queue/operate/edit.ts';
 import { payloadCheck } from '../enqueue/fits-schema.ts';
+import { tryOut } from '../operations/dry-run.ts';
 import { printable } from '../present/printable.ts';
 import { refusedTask } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
@@ -62,6 +63,7 @@ key there. To undo a change: taskq audit --verb edit --json has what was before.
     const payload = text === undefined ? undefined : parsePayload('the task', text);
     const changes = changesOf(call.options, payload);
     const asked = await askedOf(context, call, 'edit');
+    if (call.options.dryRun) return tryOut(context, asked, 'edit', changes);
     const { db, acting, selection } = asked;
     const check = await payloadCheck(context, payload);
     const edited = sampled(

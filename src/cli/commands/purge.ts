@@ -2,7 +2,7 @@ import { countOf } from '../../lib/count.ts';
 import { EXIT } from '../../lib/errors.ts';
 import { FILTERED } from '../../queue/inspect/task-filter.ts';
 import { purge as purgeTasks } from '../../queue/operate/purge.ts';
-import { DRY_RUN, tryOut } from '../operations/dry-run.ts';
+import { tryOut } from '../operations/dry-run.ts';
 import { reportHeldKeys } from '../present/format-keys.ts';
 import { complainOfRefused } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
@@ -12,7 +12,6 @@ import { filterSuggestions } from '../select/task-filter.ts';
 
 interface PurgeOptions extends BulkOptions {
   readonly yes?: true;
-  readonly dryRun?: true;
 }
 
 /** `taskq purge`: erase finished tasks. */
@@ -20,7 +19,6 @@ export const purge: CliCommand<PurgeOptions> = {
   suggestions: filterSuggestions(FILTERED.purge),
   declare(command) {
     declareVerb(command, 'purge')
-      .option(...DRY_RUN)
       .option('--yes', 'do not ask for confirmation')
       .addHelpText(
         'after',

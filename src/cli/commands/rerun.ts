@@ -15,6 +15,7 @@ import {
   rerunValid,
 } from '../../queue/operate/rerun.ts';
 import { fitsSchema, problemFinder } from '../enqueue/fits-schema.ts';
+import { tryOut } from '../operations/dry-run.ts';
 import { printable } from '../present/printable.ts';
 import { refusedTask } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
@@ -66,6 +67,7 @@ stay, and a second run repeats them. Tasks whose payload their handler's schema 
       ...(delay !== undefined && { delayMs: parseDuration(delay, '--delay') }),
     };
     const asked = await askedOf(context, call, 'rerun');
+    if (call.options.dryRun) return tryOut(context, asked, 'rerun');
     const { selection, db, acting } = asked;
     const settings = { ...given, ...acting };
     if (selection.kind === 'ids') {

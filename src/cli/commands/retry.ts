@@ -3,6 +3,7 @@ import { EXIT } from '../../lib/errors.ts';
 import { FILTERED } from '../../queue/inspect/task-filter.ts';
 import type { BulkResult } from '../../queue/operate/bulk.ts';
 import { type RetryAnswer, retry as retryTasks } from '../../queue/operate/retry.ts';
+import { tryOut } from '../operations/dry-run.ts';
 import { complainOfRefused, RUN_AGAIN } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
@@ -31,6 +32,7 @@ count. For dead letters, use taskq dead revive.`,
   },
   async run(context, call) {
     const asked = await askedOf(context, call, 'retry');
+    if (call.options.dryRun) return tryOut(context, asked, 'retry');
     const { db, acting, selection } = asked;
     const retried = sampled((ids: readonly string[]) => retryTasks(db, ids, acting), ['retried', 'due']);
     const done = await (selection.kind === 'ids' ? retryIds : retryMatches)(context, asked, retried.act);

@@ -1,3 +1,4 @@
+import type { StoredChanges } from '../../domain/edit-changes.ts';
 import type { OperationVerb } from '../../domain/operation.ts';
 import { countOf, withCommas } from '../../lib/count.ts';
 import { type StartedOperation, startOperation } from '../../queue/operate/operations.ts';
@@ -6,16 +7,15 @@ import type { Asked } from '../select/bulk.ts';
 import { NO_TASK_MATCHES } from '../select/misspelt.ts';
 import { operationFilterOf } from '../select/task-selection.ts';
 
-export const DRY_RUN = ['--dry-run', 'count the tasks, name the first, and change nothing'] as const;
-
-/** Show on which tasks a verb would act, and change nothing. */
+/** Show on which tasks a verb would act, with these changes if it is an edit, and change nothing. */
 export async function tryOut(
   context: Context,
   { db, selection, acting }: Asked,
   verb: OperationVerb,
+  changes?: StoredChanges,
 ): Promise<undefined> {
   const filter = operationFilterOf(selection);
-  const found = await startOperation(db, { verb, filter, by: acting.by, dryRun: true });
+  const found = await startOperation(db, { verb, filter, changes, by: acting.by, dryRun: true });
   const limit = (selection.kind === 'filter' && selection.limit) || Number.POSITIVE_INFINITY;
   const limited = found.matched < limit ? found : { ...found, matched: limit, at_least: false };
   return showDryRun(context, verb, { ...limited, ids: found.ids.slice(0, limit) });

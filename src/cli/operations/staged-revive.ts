@@ -9,7 +9,7 @@ import type { ReviveOptions } from '../../queue/operate/revive.ts';
 import type { Context } from '../run/context.ts';
 import type { Asked } from '../select/bulk.ts';
 import { operationFilterOf } from '../select/task-selection.ts';
-import { DRY_RUN, showDryRun } from './dry-run.ts';
+import { showDryRun } from './dry-run.ts';
 import { followOperation } from './follow-operation.ts';
 
 export interface StagedOptions {
@@ -25,7 +25,6 @@ export interface StagedOptions {
 /** Declare the options that make a revive a stored operation. */
 export function declareStaged(command: Command): Command {
   return command
-    .option(...DRY_RUN)
     .option('--canary <n>', 'revive n first; the others when these have ended')
     .option('--rate <n/duration>', 'at most that many in that time: 50/1m')
     .option('--stop-at <percent>', 'stop when more of them died again: 20% (with --canary: 0%)')

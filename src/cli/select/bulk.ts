@@ -19,7 +19,10 @@ import {
   type TaskSelection,
 } from './task-selection.ts';
 
-export interface BulkOptions extends SelectionOptions, ActingOptions {}
+export interface BulkOptions extends SelectionOptions, ActingOptions {
+  /** Only say on which tasks the verb would act. */
+  readonly dryRun?: true;
+}
 
 /** A verb that the user requested: on which tasks, and as whom. */
 export interface Asked {
@@ -34,7 +37,10 @@ export interface Asked {
 export function declareVerb(command: Command, verb: BulkVerb): Command {
   // Why a task is cancelled is shown with it.
   const declare = verb === 'cancel' ? declareActor : declareActing;
-  return declare(declareSelection(command, verb));
+  return declare(declareSelection(command, verb)).option(
+    '--dry-run',
+    'count the tasks, name the first, and change nothing',
+  );
 }
 
 /** Read those options. Throws TaskqError (exit 2). */

@@ -3,7 +3,7 @@ import { EXIT } from '../../../lib/errors.ts';
 import { FILTERED } from '../../../queue/inspect/task-filter.ts';
 import type { BulkAnswer, BulkResult } from '../../../queue/operate/bulk.ts';
 import { discard } from '../../../queue/operate/discard.ts';
-import { DRY_RUN, tryOut } from '../../operations/dry-run.ts';
+import { tryOut } from '../../operations/dry-run.ts';
 import { reportHeldKeys } from '../../present/format-keys.ts';
 import { complainOfRefused } from '../../present/refused-task.ts';
 import type { CliCommand } from '../../run/command.ts';
@@ -22,16 +22,13 @@ import { filterSuggestions } from '../../select/task-filter.ts';
 
 interface DiscardOptions extends BulkOptions {
   readonly yes?: true;
-  readonly dryRun?: true;
 }
 
 /** `taskq dead discard`: delete dead letters for good. */
 export const discardDead: CliCommand<DiscardOptions> = {
   suggestions: filterSuggestions(FILTERED['dead discard']),
   declare(command) {
-    declareVerb(command, 'dead discard')
-      .option(...DRY_RUN)
-      .option('--yes', 'do not ask for confirmation');
+    declareVerb(command, 'dead discard').option('--yes', 'do not ask for confirmation');
   },
   async run(context, call) {
     const asked = await askedOf(context, call, 'dead discard');
