@@ -76,8 +76,11 @@ test('what is put off, lost, expired, busy and behind is said in words', async (
     "update taskq.tasks set losses = 0, started_at = now(), available_at = now() + interval '1 h'",
   );
   expect((await explained(id))[1]).toBe('  snoozed  its handler put it off until TIME');
+  const shown = (await project.run(['show', id])).stdout;
+  expect(shown).toMatch(/^ {2}waits {2,}its handler put it off until .* \(in \d+[hm]\)$/m);
   await session.rows('update taskq.tasks set attempts = 1');
   expect((await explained(id))[1]).toBe('  retrying  its last attempt failed; the next is due at TIME');
+  expect((await project.run(['show', id])).stdout).not.toContain('waits');
   await session.rows('update taskq.tasks set started_at = null, available_at = now(), expires_at = now()');
   await session.rows('update taskq.workers set stopped_at = now()');
   expect(await explained(id)).toEqual([

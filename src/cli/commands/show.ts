@@ -25,9 +25,10 @@ export const show: CliCommand<{ readonly follow?: true }> = {
     await context.output.answer(task, async (screen) => {
       if (task.status === 'dead')
         return formatTask(task, { deadRetention: await deadRetention(db, task.queue) }, screen);
-      if (!isDue(task, screen.now)) return formatTask(task, {}, screen);
+      if (task.status !== 'pending' && task.status !== 'blocked') return formatTask(task, {}, screen);
       const { waitsOf } = await import('../select/note-waits.ts');
-      const waits = [...(await waitsOf(db, [id], 'awaited')).keys()].join('; ');
+      const causes = await waitsOf(db, [id], isDue(task, screen.now) ? 'awaited' : 'later');
+      const waits = [...causes.keys()].join('; ');
       return formatTask(task, { waits }, screen);
     });
   },

@@ -20,14 +20,15 @@ const STANDING: readonly CauseName[] = [
 ];
 
 /**
- * Which causes to mention after enqueueing a task, after making one due, while waiting for its end, and of those that
- * wait for a slot. Whoever enqueues may start a worker later, and fills a group on purpose.
+ * Which causes to mention after enqueueing a task, after making one due, while waiting for its end, of those that wait
+ * for a slot, and of one that is not due. Whoever enqueues may start a worker later, and fills a group on purpose.
  */
 const NOTED = {
   enqueued: STANDING,
   due: [...STANDING, 'group_full'],
   awaited: [...STANDING, 'group_full', 'no_worker'],
   blocked: ['group_paused', 'group_held'],
+  later: ['snoozed'],
 } satisfies Record<string, readonly CauseName[]>;
 
 /** Tasks that wait now. */
