@@ -10,9 +10,9 @@ export interface Figures {
   readonly queues: readonly QueueFigures[];
   /** By type, likewise. */
   readonly types: readonly TypeFigures[];
-  /** Pending tasks whose time has come, and blocked ones whose group has a free slot or is stopped. */
+  /** Pending tasks whose time has come, and blocked ones whose group has a free slot, is paused or is held. */
   readonly due: number;
-  /** Those that can run: neither queue nor group is stopped, and a live worker that is not paused handles them. */
+  /** Those that can run: neither queue nor group is paused or held, and a live, unpaused worker handles them. */
   readonly depth: number;
   /** Milliseconds that the first of the due tasks has waited; null: none is due. */
   readonly oldestWaitingMs: number | null;

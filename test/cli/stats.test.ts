@@ -160,8 +160,59 @@ describe('what keeps due tasks from starting', () => {
     const held = { ...paused, due: 1, reason: 'group_held', group: 'dan' };
     expect((await stats()).stalled).toContainEqual(held);
     expect((await shop.run(['stats'])).stdout).toContain(
-      'group dan of queue mail waits at a dead letter: see taskq groups show: 1 task due\n',
+      'group dan of queue mail waits at a dead letter: see taskq groups show mail dan: 1 task due\n',
     );
+    await shop.drop();
+  });
+
+  test('is not hidden by a stopped group: the missing handler, and the limit of its queue is not blamed', async () => {
+    const shop = await createProject();
+    await shop.client.query(`select taskq.set_queue('mail', '{"max_running": 1}')`);
+    const running = startTaskq(['work', '--queues', 'other'], {
+      cwd: shop.directory,
+      env: { DATABASE_URL: shop.url },
+    });
+    await running.waitForLog((line) => line.event === 'worker.started');
+    await shop.enqueue({ queue: 'mail' });
+    await shop.client.query(`select from taskq.claim(1, '{mail}', '{double}', 5, 0, 60000)`);
+    await shop.run(['enqueue', 'parcel', '--queue', 'mail', '--group', 'it is', '--allow-unknown']);
+    await shop.run(['groups', 'pause', 'mail', 'it is']);
+    const { stdout } = await shop.run(['stats']);
+    expect(stdout).toContain(
+      "\ngroup it is of queue mail is paused: see taskq groups show mail 'it is': 1 task due\n",
+    );
+    expect(stdout).toContain('\nno worker has a handler for parcel\n');
+    expect(stdout).not.toContain('as its limit allows');
+    await shop.drop();
+  });
+
+  test('nothing but that no worker runs: what a claim would notice counts, so a fleet scaled to zero starts', async () => {
+    const shop = await createProject();
+    const { client } = shop;
+    const depth = async () => (await shop.json(['stats'])).depth;
+    await client.query(`select taskq.add_types('{double}')`);
+    await client.query('update taskq.task_types set last_seen_at = now()');
+    await shop.enqueue({ queue: 'mail', group: 'ann', delay_ms: 60_000 });
+    expect(await depth()).toBe(0);
+    await client.query(`update taskq.tasks set not_before = now() where gate = 'd'`);
+    expect(await depth()).toBe(1);
+    await shop.run(['groups', 'pause', 'mail', 'ann']);
+    expect(await depth()).toBe(0);
+    expect((await shop.json(['stats'])).stalled).toMatchObject([
+      { due: 1, reason: 'group_paused', group: 'ann' },
+    ]);
+    await client.query('delete from taskq.tasks');
+    const steps = [
+      { step: 'a', type: 'double', payload: {}, delay_ms: 60_000 },
+      { step: 'b', type: 'double', payload: {}, after: ['a'] },
+    ];
+    await client.query('select from taskq.run_workflow($1)', [JSON.stringify({ name: 'w', steps })]);
+    await client.query(`select from taskq.claim(1, '{default}', '{double}', 0, 0, 60000)`);
+    expect(await depth()).toBe(0);
+    await client.query(`update taskq.tasks set not_before = now(), available_at = now() where step = 'a'`);
+    await shop.run(['cancel', (await shop.json(['list'])).tasks.at(-1).id, '--wait', '0s']);
+    // It is cancelled with its parent, by a claim.
+    expect(await depth()).toBe(1);
     await shop.drop();
   });
 

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { listenTo } from './listening.ts';
 import { enqueueSome } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { patiently, waitUntilBlocked } from './waiting.ts';
@@ -166,4 +167,26 @@ describe('a claim that has waited for its turn', () => {
     await enqueueSome(queue.admin, 5);
     expect(await takenAfter(() => set({ max_running: 2 }))).toHaveLength(2);
   });
+});
+
+test('a task that gets its slot when its claim chooses for the second time is not left to a sweep', async () => {
+  const worker = await registerWorker(queue.admin);
+  const claim = (type: string) =>
+    queue.admin.rows("select id from taskq.claim($1, '{a,b}', array[$2], 1, 0, 60000)", worker.id, type);
+  for (const name of ['a', 'b'])
+    await queue.admin.rows('select taskq.set_queue($1, \'{"group_limit": 1}\')', name);
+  await enqueueSome(queue.admin, 1, { queue: 'a', group: 'g', priority: 1 });
+  await enqueueSome(queue.admin, 1, { queue: 'b', group: 'g', priority: 5 });
+  // Both have their slots.
+  for (let n = 0; n < 2; n++) await claim('nothing');
+  // These come first, and the claim reads of their asks too late.
+  const [foreign] = await enqueueSome(queue.admin, 1, { queue: 'a', group: 'g', priority: 0 });
+  await queue.admin.rows("update taskq.tasks set type = 'other' where id = $1", foreign);
+  const [first] = await enqueueSome(queue.admin, 1, { queue: 'b', group: 'g', priority: 0 });
+  await queue.admin.rows('delete from taskq.asks');
+  const hints = await listenTo(queue, 'taskq_wake');
+  expect(await claim('work')).toEqual([]);
+  await hints.untilReceived();
+  expect(JSON.parse(hints.received[0]!)).toMatchObject({ queue: 'b' });
+  expect(await claim('work')).toEqual([{ id: first }]);
 });

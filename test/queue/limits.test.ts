@@ -134,6 +134,20 @@ describe('max_running', () => {
       expect((await claim(you)).tasks).toHaveLength(0);
     });
 
+  test('a task that has been replaced makes room when it completes, though its next run is put off', async () => {
+    await setQueue({ max_running: 1 });
+    await enqueue(queue.admin, { key: 'k', priority: 0 });
+    await enqueue(queue.admin);
+    const [me, you] = [await worker(), await worker()];
+    const { tasks } = await claim(me);
+    await enqueue(queue.admin, { key: 'k', on_held: 'replace', delay_ms: 60_000 });
+    const hints = await listenTo(queue, 'taskq_wake');
+    await you.session.rows(`select taskq.mark_idle($1, null, 10000)`, you.id);
+    await complete(me, tasks);
+    await hints.untilReceived();
+    expect((await claim(you)).tasks).toHaveLength(1);
+  });
+
   test('set while tasks run counts them', async () => {
     await enqueueSome(queue.admin, 6);
     const [me, you] = [await worker(), await worker()];

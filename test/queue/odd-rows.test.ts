@@ -132,6 +132,10 @@ test.each(['w', 'd'] as const)(
     );
     const odd = await insertOddGrouped(queue.admin, 'work', gate);
     expect(odd.length).toBeGreaterThan(100);
+    await lookAtAll();
+    await queue.admin.rows("select taskq.pause_group('default', 'g')");
+    await lookAtAll();
+    await queue.admin.rows("select taskq.resume_group('default', 'g')");
     const ids = [...odd.map(({ id }) => id), ...(await enqueueSome(queue.admin, 10, { group: 'g' }))];
     const retried = await queue.admin.rows<Row>('select * from taskq.retry($1)', ids);
     expect(new Set(retried.map(({ answer }) => answer))).toEqual(

@@ -29,7 +29,7 @@
 -- to that time. A cursor set there passes the rows that this claim left out (other types, rows locked by others, dead
 -- rows), and no later claim reads them again; taskq.find_missed searches behind it. The asks were read up to then too
 -- or, if there were any, to "asked_to_us", except in the queues of "asks_left", {queue: [due_at in microseconds, id]}:
--- there are more after that place.
+-- there are more after that place. A claim of 0 tasks reads no asks of groups: it moves no cursor.
 --
 -- A queue with a limit (taskq.set_queue: max_running, rate) is left out like a paused one while it is full, or while
 -- another claim has its limit; a claim takes the limits of no more queues than it has slots to fill. Its tasks are
@@ -154,7 +154,7 @@ begin
     waits_from := clock_timestamp();
     perform taskq.await_turn();
     if clock_timestamp() > waits_from + interval '1 millisecond' then
-      -- Its groups may have been stopped or limited meanwhile: look, as at those whose slots others have given.
+      -- While it waited, a group may have been stopped or got a lower limit: check the slots it gave out itself, too.
       given := null;
     end if;
   end if;
@@ -166,7 +166,7 @@ begin
   select array_agg(level.queue), array_agg(level.priority), array_agg(level.after_at), array_agg(level.after_id)
   into level_queues, level_priorities, level_times, level_ids
   from taskq.open_levels(_worker, _queues, _cursor, look_back_to, ts) as level
-  -- The asks of one that was opened meanwhile are not read: it is left to the next claim.
+  -- Leave a queue that was resumed while this claim waited to the next: its asks have not been read.
   where (level.queue = any (open_before)) is not false;
   -- Where no type with a breaker ever failed, no workflow or group ever asked and no queue ever had a limit, these
   -- tables have no page, and reading them would cost a tenth of a claim that finds nothing.
@@ -259,7 +259,7 @@ begin
         ts := clock_timestamp();
       else
         -- Each level is an index range that ends at now: a million tasks due next week cost nothing. With `skip
-        -- locked`, a claim never waits.
+        -- locked`, this statement waits for no row.
         select array_agg(due.row_at), array_agg(due.place), max(due.lost_ahead), sum(due.weight),
           bool_or(due.gate in ('h', 's') and due.id <> all (just_given))
         into chosen, places, most_lost, weighs, has_older_slot
@@ -297,8 +297,16 @@ begin
       if (slots_kept @> returned.refused) is not true then
         slots_kept := nullif(coalesce(slots_kept, '[]') || coalesce(returned.refused, '[]'), '[]');
       end if;
+      if turn = 2 then
+        -- Nothing is chosen again: what has got a slot now may lie before the place that this claim reports.
+        perform taskq.wake(g.queue, g.due, true)
+        from (
+          select t.queue, min(t.available_at) as due from taskq.tasks t
+          where t.id = any (returned.given) and t.lease_owner is null group by t.queue
+        ) as g;
+        exit;
+      end if;
       -- Choose again: a task that comes first may have got a slot.
-      exit when turn = 2;
       chosen_first := chosen;
     end loop;
     if chosen_first is not null then

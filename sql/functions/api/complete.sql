@@ -104,7 +104,7 @@ begin
       t.on_end ? 'complete' or t.type = any (called_types) as is_called,
       -- A client waits for the result: keep it for at least an hour.
       t.notify_done or kept.kept_for <> 'none' as is_kept,
-      taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id) as is_tied
+      taskq.is_tied(t.gate, t.again) as is_tied
     from taskq.tasks t
     cross join lateral (
       select
@@ -212,12 +212,13 @@ begin
       on o.id = t.id + 0 and o.lease_no = t.lease_no
     where t.ctid = any (plain_at || kept_at) and t.id + 0 = any (stepped);
   end if;
-  if tied is not null then
-    perform taskq.leave(tied, ts);
-  end if;
-  -- Where no queue was ever limited, the table has no page, and the call would cost as much as a task.
+  -- Before taskq.leave, which deletes what has been replaced. Where no queue was ever limited, the table has no page,
+  -- and the call would cost as much as a task.
   if pg_relation_size('taskq.queue_limits') > 0 then
     perform taskq.wake_limited(_ids, ts);
+  end if;
+  if tied is not null then
+    perform taskq.leave(tied, ts);
   end if;
   delete from taskq.tasks t where t.ctid = any (plain_at || kept_at);
 

@@ -4,9 +4,10 @@
 -- `limited_by` its max_running while as many run, and by its rate until the next may start. `depth` counts due tasks
 -- that can run: nothing keeps live workers from them (see taskq.find_obstacles) or, while no worker is alive, one has
 -- handled the type, so that a fleet scaled to zero is started again. `stalled` lists due tasks that cannot run, by
--- queue, type and reason; those that wait in a stopped group (`group_paused`, `group_held`) are due, too, and `group`
--- is it, if it is the only one. `timed_out` counts running tasks whose timeout has passed and whose handler has not
--- ended. completed_per_minute counts from the first task within that time. A worker that is stopping counts as none.
+-- queue, type and reason; those of a group that is paused or held at a dead letter (`group_paused`, `group_held`) are
+-- due, too, and `group` is it, if it is the only one. `timed_out` counts running tasks whose timeout has passed and
+-- whose handler has not ended. completed_per_minute counts from the first task within that time. A worker that is
+-- stopping counts as none.
 -- Granted to: reader, operator.
 create or replace function taskq.stats(_since_ms bigint)
 returns jsonb

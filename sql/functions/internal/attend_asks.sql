@@ -23,9 +23,8 @@ declare
   put_off_to timestamptz;
   asking record;
 begin
-  -- Those of a group that another session has for long would hide the asks of other groups behind them: keep one, and
-  -- put it behind these. A kept one is locked here, so the other session does not delete it: what the group asks for
-  -- stays.
+  -- If another session holds a group for long, its asks would hide those of other groups behind them. Keep only the
+  -- latest, and move it behind the others. It is locked here, so that the other session cannot delete it.
   with stale as materialized (
     select l.row_at, row_number() over (partition by a.queue, a.key order by a.due_at desc, a.id desc) as nth
     from unnest(_asks) as a

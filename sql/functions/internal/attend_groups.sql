@@ -31,8 +31,8 @@ begin
       select l.id from taskq.tasks l where l.id = a.task_id and l.gate = 'd' limit 1 for no key update skip locked
     ) as t
   );
-  -- The ask of a task that is locked by others stays. An ask that is locked itself stays, too, but its group has its
-  -- turn all the same: the cursors of claims pass the ask now, so only a sweep would find it.
+  -- Keep the ask of a task that others have locked. An ask that is itself locked stays too, but its group gets its turn
+  -- now: the cursors of claims pass the ask, and only a sweep would come back to it.
   with present as (
     select a.queue, a.key, a.task_id
     from unnest(_asks) as a

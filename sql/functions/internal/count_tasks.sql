@@ -5,8 +5,13 @@
 --
 -- The due tasks that wait in stopped groups have rows of their own, with the reason in `stop` (`group_paused`, or
 -- `group_held`: at a dead letter; null: in no such group) and in `stopped_group` the group, if it is the only one.
+-- Those of a group that one of its tasks has put off are not due: it goes on by itself.
 --
--- Reads the live and dead tables once, and of history the partitions that can hold that time.
+-- What the next claim would notice counts as noticed, as no worker may be running: grouped tasks whose time has come,
+-- and of each workflow to which a claim has to attend one step, which it may release.
+--
+-- Reads the live table twice and the dead one once, both also by group where tasks wait for a slot, and of history the
+-- partitions that can hold that time.
 create or replace function taskq.count_tasks(_since timestamptz, _ts timestamptz)
 returns table (
   queue text, type text, blocked numeric, pending numeric, leased numeric, running numeric, dead numeric,
@@ -19,8 +24,12 @@ set jit = off
 as $$
   with gated as materialized (
     select t.queue, t.group_key, t.type, count(*) filter (where t.gate in ('h', 's')) as held,
-      count(*) filter (where t.gate = 'w') as waiting, min(t.not_before) filter (where t.gate = 'w') as oldest
+      count(*) filter (where t.gate = 'w' or w.is_woken) as waiting, count(*) filter (where w.is_woken) as woken,
+      -- A row inserted by hand may have any time.
+      min(greatest(least(t.not_before, _ts), timestamptz '1970-01-01 00:00Z'))
+        filter (where t.gate = 'w' or w.is_woken) as oldest
     from taskq.tasks t
+    cross join lateral (select t.gate = 'd' and t.not_before <= _ts as is_woken) as w
     where t.gate is not null and t.group_key is not null
     group by t.queue, t.group_key, t.type
   ),
@@ -36,7 +45,7 @@ as $$
         ) then 'group_held'
       end as stop
     from (
-      select w.queue, w.group_key, sum(w.held) as held, sum(w.waiting) as waiting
+      select w.queue, w.group_key, sum(w.held) as held, sum(w.waiting) as waiting, sum(w.woken) as woken
       from gated w
       group by w.queue, w.group_key
       having sum(w.waiting) > 0
@@ -80,14 +89,32 @@ as $$
     group by t.queue, t.type, t.status
     union all
     -- Those that wait for a slot of their group are due as far as slots are free and its rate allows them.
-    select w.queue, w.type, 'blocked', 0, count(*), min(w.not_before), null, null, null, null, null, null, null
+    select w.queue, w.type, 'blocked', 0, count(*),
+      min(greatest(least(w.not_before, _ts), timestamptz '1970-01-01 00:00Z')), null, null, null, null, null, null, null
     from waited g
     left join lateral taskq.group_rate_left(g.queue, g.group_key, g.rate, g.burst, _ts) as r on true
+    cross join lateral (select greatest(least(g.most - g.held, g.waiting, r.slots), 0) as number) as free
     cross join lateral (
-      select t.queue, t.type, t.not_before from taskq.tasks t
-      where t.queue || '' = g.queue and t.group_key = g.group_key and t.gate = 'w'
-      order by t.priority, t.id
-      limit greatest(least(g.most - g.held, g.waiting, r.slots), 0)
+      -- Each gate for itself, in the order of the index.
+      select f.queue, f.type, f.not_before
+      from (
+        (
+          select t.queue, t.type, t.not_before, t.priority, t.id from taskq.tasks t
+          where t.queue || '' = g.queue and t.group_key = g.group_key and t.gate = 'w'
+          order by t.priority, t.id
+          limit free.number
+        )
+        union all
+        (
+          select t.queue, t.type, t.not_before, t.priority, t.id from taskq.tasks t
+          where t.queue || '' = g.queue and t.group_key = g.group_key and t.gate = 'd' and t.not_before <= _ts
+            and g.woken > 0
+          order by t.priority, t.id
+          limit free.number
+        )
+      ) as f
+      order by f.priority, f.id
+      limit free.number
     ) as w
     where g.stop is null
     group by w.queue, w.type
@@ -99,6 +126,16 @@ as $$
     join gated w on w.queue = g.queue and w.group_key = g.group_key and w.waiting > 0
     where g.stop is not null
     group by w.queue, w.type, g.stop
+    union all
+    select s.queue, s.type, 'blocked', 0, count(*), min(a.due_at), null, null, null, null, null, null, null
+    from (
+      select o.workflow_id, min(o.due_at) as due_at from taskq.workflow_asks o where o.due_at <= _ts
+      group by o.workflow_id
+    ) as a
+    cross join lateral (
+      select t.queue, t.type from taskq.tasks t where t.workflow_id = a.workflow_id and t.gate = 'p' limit 1
+    ) as s
+    group by s.queue, s.type
     union all
     select d.queue, d.type, 'dead', count(*), null, null, null, null, null, null, null, null, null
     from taskq.dead_tasks d

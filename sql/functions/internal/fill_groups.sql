@@ -4,8 +4,9 @@
 -- retry although the order is relaxed (it was strict when they failed). See taskq.attend_groups, which calls it, for
 -- _try_until.
 --
--- One call gives out about as many slots as its claim can take, and takes back a thousand of a group; a group with more
--- of either asks again. So no claim takes long, however high the limit and however many tasks wait.
+-- One call gives out as many slots as its claim can take, or ten for each group with a limit if that is more, and takes
+-- back a thousand of a group; a group with more of either asks again. So no claim takes long, however high the limit
+-- and however many tasks wait.
 --
 -- A task that gets a slot is available at its own time or where the claim stands in its level (_cursor, by _queues),
 -- whichever is later: now would put each successor of a group behind the whole backlog of its queue.

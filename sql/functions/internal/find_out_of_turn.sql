@@ -1,6 +1,8 @@
--- Finds those of these rows, chosen and locked by a claim, that it must not take, although they have a slot: their
--- group is stopped, has a strict order and a task that comes first waits, committed after the slot was given, or has
--- got a lower limit since.
+-- Of the rows that a claim has chosen and locked, returns those with a slot that it must not take, because
+-- * their group is stopped,
+-- * their group keeps its order, and a task that comes first waits, committed after the slot was given, or
+-- * their group has a lower limit now, and the slot is beyond it.
+--
 -- _given: the tasks whose slots this claim has given out itself, under the mutex of their group. Null: there are none.
 --
 -- It reads the tasks that wait, not the asks: those of a group may be anywhere in a long list. So what was committed

@@ -1,8 +1,8 @@
--- Returns whether something else waits for the end of a task: its group for the slot, a task that replaces it, a
--- follow-up, or its workflow. Such a task goes through taskq.leave. Inlined into the calling statement.
-create or replace function taskq.is_tied(_gate "char", _again jsonb, _on_end jsonb, _workflow_id bigint)
+-- Returns whether the end of a task frees a slot of its group, or lets a task follow that replaces it. Such a task goes
+-- through taskq.leave. Inlined into the calling statement.
+create or replace function taskq.is_tied(_gate "char", _again jsonb)
 returns boolean
 language sql immutable parallel safe
 as $$
-  select num_nonnulls(_gate, _again, _on_end, _workflow_id) > 0
+  select coalesce(_gate in ('h', 's'), false) or _again is not null
 $$;

@@ -1,7 +1,7 @@
--- Does for the groups, keys and steps that depend on these tasks (see taskq.is_tied) what their end requires; the
--- caller has locked them and is about to delete them from the live table. Leaves an ask for each group that gets a slot
--- back. Whatever ends a task calls it, in its own transaction, while the rows can still be read. Locks nothing: a claim
--- attends to the asks.
+-- Does what the end of these tasks requires for their groups and for the tasks that replace them (see taskq.is_tied);
+-- the caller has locked them and is about to delete them from the live table. Leaves an ask for each group that gets a
+-- slot back. Whatever ends a task calls it, in its own transaction, while the rows can still be read. Locks nothing: a
+-- claim attends to the asks.
 --
 -- A task that replaces one of them (`again`) waits from now on. It may have the same key: the row that it follows is
 -- deleted here, before it is inserted. Never waits for a key: producers of it wait for the row that is deleted. One

@@ -46,7 +46,7 @@ begin
     perform taskq.record_deaths(recorded, _ts);
   end if;
   select count(*), array_agg(t.id) filter (where t.notify_done),
-    array_agg(t.id) filter (where taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id)),
+    array_agg(t.id) filter (where taskq.is_tied(t.gate, t.again)),
     bool_or(t.on_end ? 'dead' or t.type = any (called_types)), array_agg(t.id) filter (where t.workflow_id is not null)
   into moved, waited, tied, are_called, stepped
   from taskq.tasks t where t.id = any (_ids);

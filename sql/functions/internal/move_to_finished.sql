@@ -28,7 +28,7 @@ begin
       select t.ctid as row_at, t.id, t.notify_done, t.workflow_id, q.record_events,
         -- A step may be wanted again (taskq.retry_workflow).
         t.notify_done or t.workflow_id is not null or s.kept_for <> 'none' as is_kept,
-        taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id) as is_tied,
+        taskq.is_tied(t.gate, t.again) as is_tied,
         coalesce(taskq.drop_on(s.kept_for, _ts), taskq.drop_on('1d', _ts)) as drop_on
       from taskq.tasks t
       left join taskq.task_types y on y.name = t.type

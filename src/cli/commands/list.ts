@@ -37,7 +37,7 @@ export const list: CliCommand<ListOptions> = {
       const { formatTaskList } = await import('../present/format-task-list.ts');
       return formatTaskList(page.tasks, screen);
     });
-    if (context.output.format === 'json') return;
+    if (context.output.format === 'json' || context.output.isQuiet) return;
     if (page.tasks.length === 0) {
       context.output.talk(NO_TASK_MATCHES);
       await noteMisspelt(context.output, db, filter);
@@ -55,7 +55,9 @@ export const list: CliCommand<ListOptions> = {
 /** The ids of a task that waits for its slot, for each of the first ten groups that have one here. */
 function firstOfGroups(tasks: readonly TaskRow[]): string[] {
   const waiting = tasks.filter(({ waits_for }) => waits_for === 'slot');
-  const first = new Map(waiting.map(({ id, queue, group_key }) => [`${group_key} ${queue}`, String(id)]));
+  const first = new Map(
+    waiting.map(({ id, queue, group_key }) => [JSON.stringify([queue, group_key]), String(id)]),
+  );
   return [...first.values()].slice(0, 10);
 }
 

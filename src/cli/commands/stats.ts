@@ -26,6 +26,7 @@ const COLUMNS = `
 Columns:
   LIVE       tasks that have not ended: blocked, pending, leased and running
   DUE        pending tasks whose time has come, and blocked ones whose group has a free slot
+             or is paused or held at a dead letter
   OLDEST     how long the first of those has been due
   RETRYING   pending tasks with a failed attempt
   DEAD       dead letters, however old

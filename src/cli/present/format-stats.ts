@@ -5,6 +5,7 @@ import type { QueueStats, Stalled, Stats, TypeStats } from '../../queue/inspect/
 import type { Screen } from '../run/output.ts';
 import { obstacleText } from './obstacle-text.ts';
 import { printable } from './printable.ts';
+import { shellWord } from './shell-word.ts';
 import { type Column, formatTable } from './table.ts';
 import { roughly } from './times.ts';
 
@@ -108,8 +109,8 @@ function summaryOf(stats: Stats, window: string, { paint, columns }: Screen): st
 }
 
 /**
- * Why due tasks do not run, with how many; queues whose limits keep tasks waiting; the types of future tasks that no worker handles; and those whose handlers
- * run past their timeout.
+ * Why due tasks do not run, with how many; queues whose limits keep tasks waiting; the types of future tasks that no
+ * worker handles; and those whose handlers run past their timeout.
  */
 function obstacles({ stalled, unhandled_types, queues, types, workers }: Stats): string[] {
   const due = new Map<string, number>();
@@ -117,34 +118,41 @@ function obstacles({ stalled, unhandled_types, queues, types, workers }: Stats):
     const reason = stalledText(one);
     due.set(reason, (due.get(reason) ?? 0) + one.due);
   }
-  const named = new Set(stalled.map(({ type }) => type));
+  const named = new Set(stalled.flatMap(({ type, reason }) => (reason === 'type_unhandled' ? type : [])));
   const later = workers === 0 ? [] : unhandled_types.filter((type) => !named.has(type));
   return [
     ...[...due].map(([reason, count]) => `${reason}: ${countOf(count, 'task')} due`),
     ...later.map((type) => obstacleText({ queue: '', type, reason: 'type_unhandled', worker: null })),
-    ...queues.flatMap(limitText),
+    ...queues.flatMap((queue) => limitText(queue, stalled)),
     ...types.filter(({ timed_out }) => timed_out > 0).map(timedOutText),
   ];
 }
 
+function isStopped(reason: Stalled['reason']): reason is 'group_paused' | 'group_held' {
+  return reason === 'group_paused' || reason === 'group_held';
+}
+
 function stalledText({ reason, group, ...due }: Stalled): string {
-  if (reason !== 'group_paused' && reason !== 'group_held') return obstacleText({ ...due, reason });
+  if (!isStopped(reason)) return obstacleText({ ...due, reason });
   const queue = printable(due.queue);
   if (group === null) {
     const are = reason === 'group_paused' ? 'are paused' : 'wait at a dead letter';
-    return `groups of queue ${queue} ${are}: see taskq groups list ${queue}`;
+    return `groups of queue ${queue} ${are}: see taskq groups list ${shellWord(due.queue)}`;
   }
   const is = reason === 'group_paused' ? 'is paused' : 'waits at a dead letter';
-  return `group ${printable(group)} of queue ${queue} ${is}: see taskq groups show`;
+  const command = `taskq groups show ${shellWord(due.queue)} ${shellWord(group)}`;
+  return `group ${printable(group)} of queue ${queue} ${is}: see ${command}`;
 }
 
-function limitText({ queue, limited_by, due }: QueueStats): string[] {
-  if (limited_by === null || due === 0) return [];
+function limitText({ queue, limited_by, due }: QueueStats, stalled: readonly Stalled[]): string[] {
+  const stopped = stalled.filter((one) => one.queue === queue && isStopped(one.reason));
+  const waiting = due - stopped.reduce((sum, one) => sum + one.due, 0);
+  if (limited_by === null || waiting <= 0) return [];
   const what =
     limited_by === 'rate'
       ? 'waits until its rate allows the next start'
       : 'runs as many tasks as its limit allows';
-  return [`queue ${printable(queue)} ${what}: ${countOf(due, 'task')} due`];
+  return [`queue ${printable(queue)} ${what}: ${countOf(waiting, 'task')} due`];
 }
 
 function timedOutText({ type, timed_out }: TypeStats): string {

@@ -20,8 +20,9 @@ const STANDING: readonly CauseName[] = [
 ];
 
 /**
- * Which causes to mention after enqueueing a task, after making one due, while waiting for its end, of those that wait
- * for a slot, and of one that is not due. Whoever enqueues may start a worker later, and fills a group on purpose.
+ * Which causes to mention: after an enqueue, after making a task due, while waiting for its end, of a task that waits for
+ * a slot, and of one that is not due. After an enqueue, say nothing of missing workers, which may come later, or of a
+ * full group, which may be intended.
  */
 const NOTED = {
   enqueued: STANDING,

@@ -6,7 +6,7 @@ export interface QueueStats {
   readonly queue: string;
   /** Live and dead tasks by status; 0 for a status without tasks. */
   readonly counts: Readonly<Record<LiveStatus | 'dead', number>>;
-  /** Pending tasks whose time has come, and blocked ones whose group has a free slot or is stopped. */
+  /** Pending tasks whose time has come, and blocked ones whose group has a free slot, is paused or is held. */
   readonly due: number;
   /** Those of them that can run. */
   readonly depth: number;
@@ -27,7 +27,7 @@ export interface TypeStats {
   readonly type: string;
   /** Tasks that have not ended. */
   readonly live: number;
-  /** Pending tasks whose time has come, and blocked ones whose group has a free slot or is stopped. */
+  /** Pending tasks whose time has come, and blocked ones whose group has a free slot, is paused or is held. */
   readonly due: number;
   /** Those of them that can run. */
   readonly depth: number;
@@ -61,7 +61,7 @@ export interface Stats {
   readonly queues: readonly QueueStats[];
   readonly types: readonly TypeStats[];
   readonly due: number;
-  /** Due tasks that can run: neither queue nor group is stopped, and a live worker that is not paused handles them. */
+  /** Due tasks that can run: neither queue nor group is paused or held, and a live, unpaused worker handles them. */
   readonly depth: number;
   readonly oldest_waiting_ms: number | null;
   readonly completed: number;
