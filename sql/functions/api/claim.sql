@@ -99,10 +99,8 @@ declare
   places bigint[];
   most_lost integer;
   weighs bigint;
-  first_left integer;
-  -- The first level that this claim does not read to its end, and that of the first task that it leaves to the next.
+  -- The first level that this claim does not read to its end.
   level_left integer;
-  cut_level integer;
   looked_to timestamptz;
   has_breakers boolean;
   events_from timestamptz;
@@ -315,7 +313,7 @@ begin
         where out_of_turn is null or c.row_at <> all (out_of_turn)
         order by c.nth
       );
-      -- As below, where the payloads are too large.
+      -- As taskq.cut_claim does.
       perform taskq.wake(l.queue, l.due, true)
       from (
         select t.queue, min(t.available_at) as due from taskq.tasks t
@@ -333,32 +331,9 @@ begin
     end if;
   end if;
 
-  -- A task that must come alone: take the tasks before the first such one, or only that one if it comes first. The rest
-  -- of its level is not read yet. Stop in the same way where the payloads would exceed the limit.
   if most_lost >= 3 or weighs > 16777216 then
-    select c.nth, level.place into first_left, cut_level
-    from (
-      select chosen_at.nth, t.queue, t.priority, t.lost_ahead,
-        sum(taskq.payload_weight(t.payload_bytes, t.payload)) over (order by chosen_at.nth) as so_far
-      from unnest(chosen) with ordinality as chosen_at (row_at, nth)
-      join taskq.tasks t on t.ctid = chosen_at.row_at
-    ) as c
-    join unnest(level_queues, level_priorities) with ordinality as level (queue, priority, place)
-      on level.queue = c.queue and level.priority = c.priority
-    where c.lost_ahead >= 3 or (c.so_far > 16777216 and c.nth > 1)
-    order by c.nth
-    limit 1;
-    if found then
-      first_left := greatest(first_left, 2);
-      -- Claims that run now pass the rows that this one has locked and leaves out: send them back, once these are free.
-      perform taskq.wake(l.queue, l.due, true)
-      from (
-        select t.queue, min(t.available_at) as due from taskq.tasks t
-        where t.ctid = any (chosen[first_left :]) group by t.queue
-      ) as l;
-      chosen := chosen[1 : first_left - 1];
-      level_left := least(level_left, cut_level);
-    end if;
+    select c.kept, least(level_left, c.cut_level) into chosen, level_left
+    from taskq.cut_claim(chosen, level_queues, level_priorities) as c;
   end if;
 
   if spare > 0 then

@@ -6,8 +6,8 @@ import type { Context } from '../run/context.ts';
 
 type CauseName = Cause<string>['cause'];
 
-/** What keeps a task until someone ends it. */
-const STANDING: readonly CauseName[] = [
+/** What keeps a task until someone acts. */
+const UNTIL_SOMEONE_ACTS: readonly CauseName[] = [
   'queue_paused',
   'breaker_open',
   'group_paused',
@@ -25,9 +25,9 @@ const STANDING: readonly CauseName[] = [
  * full group, which may be intended.
  */
 const NOTED = {
-  enqueued: STANDING,
-  due: [...STANDING, 'group_full'],
-  awaited: [...STANDING, 'group_full', 'no_worker'],
+  enqueued: UNTIL_SOMEONE_ACTS,
+  due: [...UNTIL_SOMEONE_ACTS, 'group_full'],
+  awaited: [...UNTIL_SOMEONE_ACTS, 'group_full', 'no_worker'],
   blocked: ['group_paused', 'group_held'],
   later: ['snoozed'],
 } satisfies Record<string, readonly CauseName[]>;
@@ -82,10 +82,10 @@ export function sampled<Task, Answer extends BulkAnswer>(
 export async function noteWaits(
   context: Context,
   { sample, hasMore }: Waiting,
-  to: keyof typeof NOTED,
+  occasion: keyof typeof NOTED,
 ): Promise<void> {
   if (context.output.isQuiet || sample.length === 0) return;
-  for (const [text, [first, ...others]] of await waitsOf(await context.database(), sample, to)) {
+  for (const [text, [first, ...others]] of await waitsOf(await context.database(), sample, occasion)) {
     const more = hasMore ? ' at least' : '';
     context.output.talk(
       others.length === 0
@@ -99,9 +99,9 @@ export async function noteWaits(
 export async function waitsOf(
   db: Queryable,
   ids: readonly string[],
-  to: keyof typeof NOTED,
+  occasion: keyof typeof NOTED,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const kinds: readonly CauseName[] = NOTED[to];
+  const kinds: readonly CauseName[] = NOTED[occasion];
   const now = Date.now();
   const found = new Map<string, string[]>();
   try {
