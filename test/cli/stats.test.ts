@@ -155,6 +155,17 @@ describe('what keeps due tasks from starting', () => {
     await shop.run(['groups', 'resume', 'mail', 'ann']);
     await shop.run(['groups', 'resume', 'mail', 'bob']);
     expect((await stats()).stalled).toEqual([{ ...none, due: 3 }]);
+    // One that has its slot when its group stops loses it, with the next claim.
+    await client.query(`select from taskq.claim(1, '{mail}', '{nothing}', 5, 0, 60000)`);
+    await shop.run(['groups', 'pause', 'mail', 'bob']);
+    expect(await stats()).toMatchObject({
+      due: 3,
+      stalled: [
+        { ...paused, due: 1, group: 'bob' },
+        { ...none, due: 2 },
+      ],
+    });
+    await shop.run(['groups', 'resume', 'mail', 'bob']);
     await shop.enqueueDead({ queue: 'mail', group: 'dan' });
     await shop.enqueue({ queue: 'mail', group: 'dan' });
     const held = { ...paused, due: 1, reason: 'group_held', group: 'dan' };

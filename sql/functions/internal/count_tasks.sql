@@ -24,16 +24,21 @@ set jit = off
 as $$
   with gated as materialized (
     select t.queue, t.group_key, t.type, count(*) filter (where t.gate in ('h', 's')) as held,
-      count(*) filter (where t.gate = 'w' or w.is_woken) as waiting, count(*) filter (where w.is_woken) as woken,
+      count(*) filter (where due.ready) as ready,
+      min(greatest(t.available_at, timestamptz '1970-01-01 00:00Z')) filter (where due.ready) as ready_since,
+      count(*) filter (where t.gate = 'w' or due.woken) as waiting, count(*) filter (where due.woken) as woken,
       -- A row inserted by hand may have any time.
       min(greatest(least(t.not_before, _ts), timestamptz '1970-01-01 00:00Z'))
-        filter (where t.gate = 'w' or w.is_woken) as oldest
+        filter (where t.gate = 'w' or due.woken) as waiting_since
     from taskq.tasks t
-    cross join lateral (select t.gate = 'd' and t.not_before <= _ts as is_woken) as w
+    cross join lateral (
+      select t.gate in ('h', 's') and t.lease_owner is null and t.available_at <= _ts as ready,
+        t.gate = 'd' and t.not_before <= _ts as woken
+    ) as due
     where t.gate is not null and t.group_key is not null
     group by t.queue, t.group_key, t.type
   ),
-  -- The groups in which tasks wait, with their slots, and what stops them for as long as nobody acts.
+  -- The groups with due tasks, with their slots, and what stops them for as long as nobody acts.
   waited as materialized (
     select g.*, s.most, s.rate, s.burst,
       case
@@ -48,7 +53,7 @@ as $$
       select w.queue, w.group_key, sum(w.held) as held, sum(w.waiting) as waiting, sum(w.woken) as woken
       from gated w
       group by w.queue, w.group_key
-      having sum(w.waiting) > 0
+      having sum(w.waiting) > 0 or sum(w.ready) > 0
     ) as g
     left join taskq.groups o on o.queue = g.queue and o.key = g.group_key
     left join taskq.queues q on q.name = g.queue and q.group_on_dead = 'hold'
@@ -69,9 +74,9 @@ as $$
     coalesce(sum(c.timed_out), 0), c.stop, min(c.stopped_group)
   from (
     select t.queue, t.type, t.status, count(*) as tasks,
-      count(*) filter (where t.lease_owner is null and t.available_at <= _ts) as due,
+      count(*) filter (where t.lease_owner is null and t.available_at <= _ts and not is_gated) as due,
       min(greatest(t.available_at, timestamptz '1970-01-01 00:00Z'))
-        filter (where t.lease_owner is null and t.available_at <= _ts) as oldest,
+        filter (where t.lease_owner is null and t.available_at <= _ts and not is_gated) as oldest,
       count(*) filter (where t.lease_owner is null and t.attempts > 0) as retrying,
       null::bigint as ran, null::numeric as ran_ms, null::timestamptz as began_at,
       -- The settings are read once, before the scan: a join would cost every task something. Times are compared as
@@ -86,6 +91,7 @@ as $$
       ) as timed_out,
       null as stop, null as stopped_group
     from taskq.tasks t
+    cross join lateral (select t.gate is not null and t.group_key is not null as is_gated) as g
     group by t.queue, t.type, t.status
     union all
     -- Those that wait for a slot of their group are due as far as slots are free and its rate allows them.
@@ -119,12 +125,13 @@ as $$
     where g.stop is null
     group by w.queue, w.type
     union all
-    -- Of a stopped group all are.
-    select w.queue, w.type, 'blocked', 0, sum(w.waiting), min(w.oldest), null, null, null, null, null, g.stop,
-      case when count(distinct g.group_key) = 1 then min(g.group_key) end
+    -- Those that have a slot are due; of a stopped group, whose slots the next claim takes back, all that wait.
+    select w.queue, w.type, 'blocked', 0, sum(w.ready + case when g.stop is null then 0 else w.waiting end),
+      min(least(w.ready_since, case when g.stop is not null then w.waiting_since end)), null, null, null, null, null,
+      g.stop, case when count(distinct g.group_key) = 1 then min(g.group_key) end
     from waited g
-    join gated w on w.queue = g.queue and w.group_key = g.group_key and w.waiting > 0
-    where g.stop is not null
+    join gated w on w.queue = g.queue and w.group_key = g.group_key
+    where (g.stop is null and g.most > 0 and w.ready > 0) or (g.stop is not null and w.ready + w.waiting > 0)
     group by w.queue, w.type, g.stop
     union all
     select s.queue, s.type, 'blocked', 0, count(*), min(a.due_at), null, null, null, null, null, null, null

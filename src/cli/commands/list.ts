@@ -52,13 +52,13 @@ export const list: CliCommand<ListOptions> = {
   },
 };
 
-/** The ids of a task that waits for its slot, for each of the first ten groups that have one here. */
+/** The ids of a task that waits for its slot, for each of the first hundred groups that have one here. */
 function firstOfGroups(tasks: readonly TaskRow[]): string[] {
   const waiting = tasks.filter(({ waits_for }) => waits_for === 'slot');
   const first = new Map(
     waiting.map(({ id, queue, group_key }) => [JSON.stringify([queue, group_key]), String(id)]),
   );
-  return [...first.values()].slice(0, 10);
+  return [...first.values()].slice(0, 100);
 }
 
 const COLUMNS = `
