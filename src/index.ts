@@ -88,6 +88,7 @@ export type {
   GroupApplies,
   GroupChanges,
   GroupDetails,
+  GroupFilter,
   GroupPause,
   GroupPauseSettings,
   GroupRecord,

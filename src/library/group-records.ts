@@ -3,6 +3,7 @@ import type { Queryable } from '../lib/database.ts';
 import { type ListedGroup, listGroups } from '../queue/inspect/list-groups.ts';
 import type { GroupApplying, GroupStop, ShownGroup } from '../queue/inspect/show-group.ts';
 import { causeOf } from './explanation.ts';
+import { known, type Names } from './known-options.ts';
 import { timeOf } from './time-of.ts';
 
 /** A group of a queue. */
@@ -105,15 +106,26 @@ export interface GroupPauseSettings {
 
 const PAGE = 100;
 
+/** Which groups of a queue. */
+export interface GroupFilter {
+  /** Only those that are stopped: paused, held at a dead letter, or put off by one of their tasks. */
+  readonly stopped?: boolean;
+}
+
+const FILTER: Names<GroupFilter> = { stopped: true };
+
 /** Yields the groups of a queue in order, reading a page at a time; `ask` runs work that needs the database. */
 export async function* groupRecords(
   ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>,
   queue: string,
+  filter: GroupFilter,
 ): AsyncGenerator<GroupRecord, void, undefined> {
+  known(filter, FILTER);
   const name = checkedName('queue', queue);
+  const { stopped = false } = filter;
   for (let last: ListedGroup | undefined; ; ) {
     const after = last?.name ?? '';
-    const groups = await ask((db) => listGroups(db, name, { after, limit: PAGE }));
+    const groups = await ask((db) => listGroups(db, name, { after, limit: PAGE, stopped }));
     yield* groups.map((group) => recordOf(name, group));
     last = groups.at(-1);
     if (last === undefined || groups.length < PAGE) return;

@@ -64,6 +64,7 @@ import { type Figures, figuresOf } from './figures.ts';
 import {
   type GroupChanges,
   type GroupDetails,
+  type GroupFilter,
   type GroupPauseSettings,
   type GroupRecord,
   groupDetailsOf,
@@ -384,9 +385,12 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     await this.#withDatabase((db) => setType(db, name, changes, acting));
   }
 
-  /** Iterates over the groups of a queue that have a live task, a setting of their own or a pause, in order. */
-  listGroups(queue: string): AsyncIterable<GroupRecord> {
-    return groupRecords((work) => this.#withDatabase(work), queue);
+  /**
+   * Iterates over the groups of a queue that have a live task, a setting of their own or a pause, in order; with
+   * `{ stopped: true }` only over those that are paused, held at a dead letter, or put off by one of their tasks.
+   */
+  listGroups(queue: string, filter: GroupFilter = {}): AsyncIterable<GroupRecord> {
+    return groupRecords((work) => this.#withDatabase(work), queue, filter);
   }
 
   /**

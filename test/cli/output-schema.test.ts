@@ -96,7 +96,7 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'queues list': [[]],
   'queues resume': [['mail'], ['mail']],
   'groups pause': [['default', 'ann', '--reason', 'deploy']],
-  'groups list': [['default']],
+  'groups list': [['default'], ['default', '--stopped']],
   'groups show': [['default', 'ann']],
   'groups resume': [['default', 'ann']],
   'groups set': [

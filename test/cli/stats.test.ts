@@ -144,8 +144,12 @@ describe('what keeps due tasks from starting', () => {
     await shop.run(['groups', 'pause', 'mail', 'bob']);
     const text = await shop.run(['stats']);
     expect(text.stdout).toMatch(
-      /^groups of queue mail are paused: see taskq groups list mail: 3 tasks due$/m,
+      /^groups of queue mail are paused: see taskq groups list mail --stopped: 3 tasks due$/m,
     );
+    expect((await shop.json(['groups', 'list', 'mail', '--stopped'])).groups).toMatchObject([
+      { name: 'ann', slots: 0, pause_reason: 'moving' },
+      { name: 'bob', slots: 0 },
+    ]);
     const listed = await shop.run(['list']);
     expect(listed.stderr.trim().split('\n').toSorted()).toEqual([
       expect.stringMatching(/^due tasks wait: group ann is paused by .*: moving$/),
@@ -207,6 +211,7 @@ describe('what keeps due tasks from starting', () => {
     expect(await depth()).toBe(0);
     await client.query(`update taskq.tasks set not_before = now() where gate = 'd'`);
     expect(await depth()).toBe(1);
+    expect((await shop.run(['list'])).stderr).toBe('due tasks wait: no worker is running\n');
     await shop.run(['groups', 'pause', 'mail', 'ann']);
     expect(await depth()).toBe(0);
     expect((await shop.json(['stats'])).stalled).toMatchObject([

@@ -1,14 +1,14 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import type { GroupDetails, GroupRecord, TaskQueue } from '../../src/index.ts';
+import type { GroupDetails, GroupFilter, GroupRecord, TaskQueue } from '../../src/index.ts';
 import { enqueueSome } from '../queue/rows.ts';
 import { claimOne, outcome, registerWorker } from '../queue/worker.ts';
 import { useLibrary } from './use-queue.ts';
 
 const library = useLibrary();
 
-async function listed(queue: TaskQueue, name: string): Promise<GroupRecord[]> {
+async function listed(queue: TaskQueue, name: string, filter?: GroupFilter): Promise<GroupRecord[]> {
   const groups: GroupRecord[] = [];
-  for await (const group of queue.listGroups(name)) groups.push(group);
+  for await (const group of queue.listGroups(name, filter)) groups.push(group);
   return groups;
 }
 
@@ -33,6 +33,10 @@ describe('groups', () => {
       limit: null,
       slots: 0,
       pause: { since: expect.any(Date), by: expect.stringContaining('ann'), reason: 'deploy' },
+    });
+    expect(await listed(queue, 'mail', { stopped: true })).toEqual([groups[8]]);
+    await expect(listed(queue, 'mail', { paused: true } as GroupFilter)).rejects.toMatchObject({
+      code: 'bad_option',
     });
     expect(await queue.resumeGroup('mail', 'g008')).toBe(true);
     expect(await queue.resumeGroup('mail', 'g008')).toBe(false);

@@ -413,6 +413,33 @@ describe('a single group', () => {
     expect(await claimed(me)).toEqual([ids[2]]);
   });
 
+  test('is listed among those that are stopped if it is paused, held at a dead letter, or put off', async () => {
+    await setQueue({ group_on_dead: 'hold' });
+    const stopped = async (after: string, limit: number) =>
+      (
+        await queue.admin.rows<{ name: string }>(
+          `select name from taskq.list_groups('default', $1, $2, '{"stopped": true}')`,
+          after,
+          limit,
+        )
+      ).map(({ name }) => name);
+    const ids = new Map<string, string>();
+    for (const name of ['free', 'held', 'off', 'paused'])
+      ids.set(name, await inGroup(name, { max_attempts: 1 }));
+    for (const name of ['empty', 'paused'])
+      await queue.admin.rows("select taskq.pause_group('default', $1)", name);
+    const me = await worker();
+    const tasks = await me.claim({ start: 10 });
+    const of = (group: string) => tasks.find(({ id }) => id === ids.get(group))!;
+    await me.settle(
+      outcome(of('held'), 'failed', { error: { name: 'E' } }),
+      outcome(of('off'), 'snoozed', { delay_ms: 60_000, hold: 'group' }),
+      outcome(of('free'), 'snoozed', { delay_ms: 60_000 }),
+    );
+    expect(await stopped('', 10)).toEqual(['empty', 'held', 'off', 'paused']);
+    expect(await stopped('empty', 2)).toEqual(['held', 'off']);
+  });
+
   test('starts nothing while it is paused, not even what had a slot', async () => {
     const id = await inGroup('ann');
     const me = await worker();

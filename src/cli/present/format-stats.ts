@@ -137,7 +137,7 @@ function stalledText({ reason, group, ...due }: Stalled): string {
   const queue = printable(due.queue);
   if (group === null) {
     const are = reason === 'group_paused' ? 'are paused' : 'wait at a dead letter';
-    return `groups of queue ${queue} ${are}: see taskq groups list ${shellWord(due.queue)}`;
+    return `groups of queue ${queue} ${are}: see taskq groups list ${shellWord(due.queue)} --stopped`;
   }
   const is = reason === 'group_paused' ? 'is paused' : 'waits at a dead letter';
   const command = `taskq groups show ${shellWord(due.queue)} ${shellWord(group)}`;

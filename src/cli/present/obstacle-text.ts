@@ -32,8 +32,8 @@ export function obstacleText({ queue, type, reason, worker }: Obstacle): string 
 
 /** Whether the task is due, and waits only for a worker, or for a slot of its group, which a worker gives out. */
 export function isDue({ status, available_at, waits_for }: TaskRow, now: number): boolean {
-  if (status === 'blocked') return waits_for === 'slot';
-  return status === 'pending' && Date.parse(String(available_at)) <= now;
+  if (waits_for !== null) return waits_for === 'slot';
+  return (status === 'pending' || status === 'blocked') && Date.parse(String(available_at)) <= now;
 }
 
 /** Say what keeps tasks of these queues and types from starting, a sentence for each reason; empty: nothing does. */

@@ -20,15 +20,23 @@ export interface ListedGroup {
   readonly pause_reason: string | null;
 }
 
+export interface GroupPage {
+  /** Only groups after this one. */
+  readonly after?: string | undefined;
+  readonly limit?: number;
+  /** Only those that are paused, held at a dead letter, or put off by one of their tasks. */
+  readonly stopped?: boolean | undefined;
+}
+
 /** List groups of a queue that have a live task, a setting of their own or a pause, in order. */
 export async function listGroups(
   db: Queryable,
   queue: string,
-  { after = '', limit = 100 }: { readonly after?: string; readonly limit?: number } = {},
+  { after = '', limit = 100, stopped = false }: GroupPage = {},
 ): Promise<ListedGroup[]> {
   const rows = await db.query<{ found: ListedGroup }>({
-    text: "select to_jsonb(g) - 'extra' as found from taskq.list_groups($1, $2, $3) as g",
-    values: [queue, after, limit],
+    text: "select to_jsonb(g) - 'extra' as found from taskq.list_groups($1, $2, $3, $4) as g",
+    values: [queue, after, limit, JSON.stringify({ stopped })],
   });
   return rows.map(({ found }) => found);
 }

@@ -7,6 +7,7 @@ import { parseLimit } from '../../select/task-filter.ts';
 interface ListOptions {
   readonly limit: string;
   readonly after?: string;
+  readonly stopped?: true;
 }
 
 const MOST = 10_000;
@@ -18,23 +19,26 @@ export const groupsList: CliCommand<ListOptions> = {
       .argument('<queue>', 'queue of the groups')
       .option('--limit <n>', `at most this many, up to ${MOST}`, '100')
       .option('--after <group>', 'only groups after this one')
+      .option('--stopped', 'only groups that are paused, held at a dead letter, or put off by a task')
       .addHelpText('after', COLUMNS);
   },
   async run(context, { args, options }) {
     const queue = checkedName('queue', args[0]!);
     const limit = parseLimit(options.limit, MOST);
     const db = await context.database();
-    const groups = await listGroups(db, queue, {
-      limit,
-      ...(options.after !== undefined && { after: options.after }),
-    });
+    const { after, stopped } = options;
+    const groups = await listGroups(db, queue, { limit, after, stopped });
     await context.output.answer({ groups }, async (screen) => {
       const { formatGroups } = await import('../../present/format-groups.ts');
       return formatGroups(groups, screen);
     });
     if (groups.length > 0) return;
     if (context.output.format !== 'json')
-      context.output.talk('no group of this queue has a live task, a setting of its own or a pause');
+      context.output.talk(
+        stopped
+          ? 'no group of this queue is stopped'
+          : 'no group of this queue has a live task, a setting of its own or a pause',
+      );
     await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
   },
 };
