@@ -38,8 +38,8 @@ as $$
     where t.gate is not null and t.group_key is not null
     group by t.queue, t.group_key, t.type
   ),
-  -- The groups with due tasks, with their slots, and what stops them for as long as nobody acts.
-  waited as materialized (
+  -- Groups with due tasks: their slots, and what stops them until someone acts.
+  due_groups as materialized (
     select g.*, s.most, s.rate, s.burst,
       case
         when s.most > 0 then null
@@ -97,7 +97,7 @@ as $$
     -- Those that wait for a slot of their group are due as far as slots are free and its rate allows them.
     select w.queue, w.type, 'blocked', 0, count(*),
       min(greatest(least(w.not_before, _ts), timestamptz '1970-01-01 00:00Z')), null, null, null, null, null, null, null
-    from waited g
+    from due_groups g
     left join lateral taskq.group_rate_left(g.queue, g.group_key, g.rate, g.burst, _ts) as r on true
     cross join lateral (select greatest(least(g.most - g.held, g.waiting, r.slots), 0) as number) as free
     cross join lateral (
@@ -129,7 +129,7 @@ as $$
     select w.queue, w.type, 'blocked', 0, sum(w.ready + case when g.stop is null then 0 else w.waiting end),
       min(least(w.ready_since, case when g.stop is not null then w.waiting_since end)), null, null, null, null, null,
       g.stop, case when count(distinct g.group_key) = 1 then min(g.group_key) end
-    from waited g
+    from due_groups g
     join gated w on w.queue = g.queue and w.group_key = g.group_key
     where (g.stop is null and g.most > 0 and w.ready > 0) or (g.stop is not null and w.ready + w.waiting > 0)
     group by w.queue, w.type, g.stop

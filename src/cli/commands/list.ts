@@ -1,4 +1,6 @@
+import type { Database } from '../../lib/database.ts';
 import { findTasks } from '../../queue/inspect/find-tasks.ts';
+import { listGroups } from '../../queue/inspect/list-groups.ts';
 import { FILTERED, storedFilter } from '../../queue/inspect/task-filter.ts';
 import type { TaskRow } from '../../queue/inspect/task-row.ts';
 import { isDue, obstaclesTo } from '../present/obstacle-text.ts';
@@ -47,18 +49,25 @@ export const list: CliCommand<ListOptions> = {
       db,
       page.tasks.filter((task) => isDue(task, now)),
     );
-    const stops = await waitsOf(db, firstOfGroups(page.tasks), 'blocked');
+    const stops = await waitsOf(db, await firstOfStoppedGroups(db, page.tasks), 'blocked');
     for (const reason of [...obstacles, ...stops.keys()]) context.output.talk(`due tasks wait: ${reason}`);
   },
 };
 
-/** The ids of a task that waits for its slot, for each of the first hundred groups that have one here. */
-function firstOfGroups(tasks: readonly TaskRow[]): string[] {
+const MOST_STOPPED = 10_000;
+
+/** The id of a task that waits for its slot, for each stopped group that has one here. */
+async function firstOfStoppedGroups(db: Database, tasks: readonly TaskRow[]): Promise<string[]> {
   const waiting = tasks.filter(({ waits_for }) => waits_for === 'slot');
-  const first = new Map(
-    waiting.map(({ id, queue, group_key }) => [JSON.stringify([queue, group_key]), String(id)]),
-  );
-  return [...first.values()].slice(0, 100);
+  const ids: string[] = [];
+  for (const queue of new Set(waiting.map((task) => task.queue))) {
+    const here = new Map(
+      waiting.flatMap((task) => (task.queue === queue ? [[String(task.group_key), String(task.id)]] : [])),
+    );
+    const stopped = await listGroups(db, queue, { stopped: true, limit: MOST_STOPPED });
+    ids.push(...stopped.flatMap(({ name }) => here.get(name) ?? []));
+  }
+  return ids;
 }
 
 const COLUMNS = `
