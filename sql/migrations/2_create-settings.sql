@@ -199,6 +199,35 @@ create type taskq.standing_limit as (
   used_to timestamptz
 );
 
+-- A group that has its turn, as taskq.fill_groups sees it.
+create type taskq.group_turn as (
+  queue text,
+  key text,
+  -- How many of its tasks may have a slot, and how many have one. 2147483647: any number, uncounted. Without a limit
+  -- (endless), but with a rate, it may have so many that no worker has claimed.
+  most integer,
+  endless boolean,
+  ordered boolean,
+  held integer,
+  -- Null: it has none, or no rate.
+  rate text,
+  burst integer,
+  -- See taskq.group_rate_left.
+  allowed integer,
+  each_us numeric,
+  used_to timestamptz,
+  is_reset boolean,
+  -- How many slots no worker has claimed, how many of them were taken back, of these from tasks that never started, and
+  -- whether it keeps some that it should not.
+  loose integer,
+  taken_back integer,
+  unused integer,
+  keeps boolean,
+  -- How many it was given, and whether a task still waits for one.
+  got integer,
+  waits boolean
+);
+
 -- The known types, with the settings of their tasks: an operator's (operator), else those of the handler and the
 -- configuration (registered) of the worker that last registered the type (registered_by, at last_seen_at; null: none
 -- has yet, the type was added by hand). queue, priority and expires_ms apply to tasks that are enqueued without them.

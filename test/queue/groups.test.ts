@@ -105,6 +105,20 @@ describe('a limit', () => {
     await setQueue({ group_limit: null });
     expect(await claimed(me)).toEqual(ids.slice(2));
   });
+
+  test('that is lowered holds at once, even while another session attends to all groups of the queue', async () => {
+    await setQueue({ group_limit: 2 });
+    const ids = [await inGroup('ann'), await inGroup('ann')];
+    const me = await worker();
+    // The second one attends to what the new limit makes the group ask for.
+    for (let n = 0; n < 2; n++) await me.claim({ types: ['other'] });
+    const other = await queue.session();
+    await other.rows('begin');
+    await other.rows('select from taskq.group_mutexes for update');
+    await setQueue({ group_limit: 1 });
+    expect(await claimed(me)).toEqual(ids.slice(0, 1));
+    await other.rows('commit');
+  });
 });
 
 describe('the order of a group', () => {
@@ -132,6 +146,38 @@ describe('the order of a group', () => {
     expect(tasks.map(({ id }) => id)).toEqual(urgent);
     await complete(me, tasks);
     expect(await claimed(me)).toEqual([late]);
+  });
+
+  test('is by priority where one of two slots of less urgent tasks could not be taken back', async () => {
+    await setQueue({ group_limit: 2 });
+    const [locked, late] = [await inGroup('ann', { priority: 5 }), await inGroup('ann', { priority: 5 })];
+    const me = await worker();
+    await me.claim({ types: ['other'] });
+    const urgent = [await inGroup('ann', { priority: 1 }), await inGroup('ann', { priority: 1 })];
+    const editor = await queue.session();
+    await editor.rows('begin');
+    await editor.rows('select from taskq.tasks where id = $1 for update', locked);
+    const first = await me.claim({ start: 10 });
+    expect(first.map(({ id }) => id)).toEqual(urgent.slice(0, 1));
+    await editor.rows('commit');
+    const second = await me.claim({ start: 10 });
+    expect(second.map(({ id }) => id)).toEqual(urgent.slice(1));
+    await complete(me, [...first, ...second]);
+    expect(await claimed(me)).toEqual([locked, late]);
+  });
+
+  test('holds for slots that were given out before, also while another session attends to the group', async () => {
+    await setQueue({ group_limit: 2 });
+    const late = await inGroup('ann', { priority: 5 });
+    const me = await worker();
+    await me.claim({ types: ['other'] });
+    const other = await queue.session();
+    await other.rows('begin');
+    await other.rows('select from taskq.group_mutexes for update');
+    const urgent = await inGroup('ann', { priority: 1 });
+    expect(await claimed(me)).toEqual([]);
+    await other.rows('commit');
+    await expect.poll(() => claimed(me)).toEqual([late, urgent]);
   });
 
   test('is kept through a retry if it is strict, and a later task starts meanwhile if it is relaxed', async () => {

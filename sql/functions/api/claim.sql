@@ -348,13 +348,16 @@ begin
   end if;
   -- A claim delayed before its first lock has no transaction id, so counts could not wait for it (see
   -- taskq.count_running): leave the tasks of a queue that was limited meanwhile to the next claim.
-  if clock_timestamp() > limits_read_at + interval '1 second' and not is_probe and exists (
-    select from taskq.tasks t
-    join taskq.queue_limits l on l.queue = t.queue
-    where t.ctid = any (chosen) and l.queue <> all (array(select k.queue from unnest(limits) as k))
-  ) then
-    chosen := null;
-    level_left := 1;
+  if clock_timestamp() > limits_read_at + interval '1 second' and not is_probe then
+    -- In an `if` of its own: evaluated with the condition above, it would cost each claim as much as reading its tasks.
+    if exists (
+      select from taskq.tasks t
+      join taskq.queue_limits l on l.queue = t.queue
+      where t.ctid = any (chosen) and l.queue <> all (array(select k.queue from unnest(limits) as k))
+    ) then
+      chosen := null;
+      level_left := 1;
+    end if;
   end if;
   if limits is not null then
     select f.fitting, least(level_left, f.unread_level), f.wants_slot into chosen, level_left, wants_slot

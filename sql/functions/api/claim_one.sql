@@ -32,7 +32,7 @@ begin
     values (ts, waiting.queue, waiting.group_key, case when waiting.gate = 'd' then _id end)
     returning * into ask;
     perform taskq.attend_asks(
-      array[ask], taskq.take_mutexes(array[ask]), array[ask.queue], array[waiting.type], null, 1000, ts, false
+      taskq.take_groups(array[ask]), array[ask.queue], array[waiting.type], null, 1000, ts, false
     );
     ts := clock_timestamp();
   end if;

@@ -1,10 +1,10 @@
--- Attends to these asks, read by taskq.attend, of the groups whose mutexes (_mutexes) it has: deletes them, wakes the
--- tasks whose time has come, and gives out slots. Returns the tasks that got one (given). Fails as a whole if the
--- database refuses to write one of the tasks, unless it tries each alone (_try_until is not null; the asks are those of
--- one group then): it passes those that are refused (see taskq.try_gate), and they are tried again in 5 s.
+-- Attends to these asks, read by taskq.attend, of groups whose mutexes it has: deletes them, wakes the tasks whose time
+-- has come, and gives out slots. Returns the tasks that got one (given). Fails as a whole if the database refuses to
+-- write one of the tasks, unless it tries each alone (_try_until is not null; the asks are those of one group then): it
+-- passes those that are refused (see taskq.try_gate), and they are tried again in 5 s.
 create or replace function taskq.attend_groups(
-  _asks taskq.asks[], _mutexes integer[], _queues text[], _types text[], _cursor bigint[], _most integer,
-  _ts timestamptz, _try_until timestamptz default null, out given bigint[], out refused jsonb
+  _asks taskq.asks[], _queues text[], _types text[], _cursor bigint[], _most integer, _ts timestamptz,
+  _try_until timestamptz default null, out given bigint[], out refused jsonb
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -24,7 +24,7 @@ begin
     select t.id
     from (
       select a.task_id from unnest(_asks) as a
-      where a.task_id is not null and taskq.mutex_of(a.queue, a.key) = any (_mutexes)
+      where a.task_id is not null
       order by a.task_id
     ) as a
     cross join lateral (
@@ -39,7 +39,6 @@ begin
     cross join lateral (
       select from taskq.asks o where o.queue = a.queue and o.due_at = a.due_at and o.id = a.id limit 1
     ) as l
-    where taskq.mutex_of(a.queue, a.key) = any (_mutexes)
   ),
   attended as (
     delete from taskq.asks d
@@ -52,11 +51,8 @@ begin
         limit 1
         for update skip locked
       ) as l
-      where taskq.mutex_of(a.queue, a.key) = any (_mutexes)
-        and (
-          a.task_id is null or a.task_id = any (woken)
-          or (select true from taskq.tasks t where t.id = a.task_id and t.gate = 'd' limit 1) is null
-        )
+      where a.task_id is null or a.task_id = any (woken)
+        or (select true from taskq.tasks t where t.id = a.task_id and t.gate = 'd' limit 1) is null
     ))
     returning d.queue, d.key
   )
@@ -95,7 +91,7 @@ begin
     from (
       select a.queue as name, min(coalesce(a.after, '')) as after
       from unnest(_asks) as a
-      where a.key = '' and taskq.mutex_of(a.queue, '') = any (_mutexes)
+      where a.key = ''
       group by a.queue
     ) as q;
   end if;
@@ -109,9 +105,8 @@ begin
       where a.task_id is not null
       order by a.queue, a.key, a.due_at desc, a.id desc
     ) as last on last.queue = g.queue and last.key = g.key
-    cross join lateral taskq.is_strict(g.queue) as o (is_strict)
-    cross join lateral taskq.group_slots(g.queue, g.key, _ts) as l (most)
-    where not o.is_strict or l.most = 2147483647 or last.id is null or not exists (
+    cross join lateral taskq.group_slots(g.queue, g.key, _ts) as l
+    where not l.is_strict or l.most = 2147483647 or last.id is null or not exists (
       select from taskq.asks later
       where later.queue || '' = g.queue and later.key = g.key and later.due_at = last.due_at and later.id > last.id
         and later.task_id is not null

@@ -34,81 +34,85 @@ declare
   -- A group gets its share, and asks again if it has more: so groups take turns. One with a limit gets up to ten in any
   -- case: mostly that is all of its slots.
   share constant integer := greatest(_most / greatest(cardinality(array_remove(_group_keys, '')), 1), 1);
-  limits integer[];
-  held integer[];
-  -- Of those with a rate: how many slots it allows now, and the rest of taskq.group_rate_left. Null: they have none.
-  allowed integer[];
-  each_us numeric[];
-  bursts integer[];
-  used_to timestamptz[];
-  reset boolean[];
-  endless boolean[];
-  swaps boolean[];
-  ordered boolean[];
+  groups taskq.group_turn[];
+  swapping taskq.group_turn[];
+  -- Of all groups that have neither a rate nor a slot that no worker has claimed.
+  free_slots bigint;
+  any_has_rate boolean;
+  any_may_swap boolean;
+  any_is_ordered boolean;
+  any_is_unordered boolean;
+  any_orders_several boolean;
   taken bigint[];
-  taken_back integer[];
-  unused integer[];
-  rooms integer[];
-  slots integer[];
-  free integer[];
   chosen bigint[];
   passed jsonb;
-  got integer[];
+  written_tasks bigint;
   any_foreign boolean;
   any_expires boolean;
 begin
-  -- The slots of each group (0: it is stopped), and how many are given out; a group without a limit needs no count.
-  select array_agg(s.most order by s.nth), array_agg(s.held order by s.nth), array_agg(s.swaps order by s.nth),
-    array_agg(s.ordered order by s.nth), array_agg(s.slots order by s.nth), array_agg(s.each_us order by s.nth),
-    array_agg(s.burst order by s.nth), array_agg(s.used_to order by s.nth), array_agg(s.is_reset order by s.nth),
-    array_agg(s.endless order by s.nth)
-  into limits, held, swaps, ordered, allowed, each_us, bursts, used_to, reset, endless
-  from (
-    select g.nth, m.most, h.held, m.ordered, r.slots, r.each_us, r.burst, r.used_to, r.is_reset,
-      l.most = unlimited as endless,
-      h.last is not null and (h.has_idle or h.held > m.most or (w.first < h.last) is true) as swaps
-    from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
-    cross join lateral taskq.group_slots(g.queue, g.key, _ts) as l
-    cross join lateral taskq.is_strict(g.queue) as o (is_strict)
-    left join lateral taskq.group_rate_left(g.queue, g.key, l.rate, l.burst, _ts) as r on true
-    cross join lateral (
-      select case l.most when unlimited then coalesce(r.burst, unlimited) else l.most end as most,
-        l.most < unlimited and o.is_strict as ordered
-    ) as m
-    cross join lateral (
-      -- `last`: the least urgent one whose slot may be taken back.
-      select (count(*) filter (where l.most < unlimited or t.lease_owner is null))::integer as held,
-        max(array[t.priority, t.id]) filter (
-          where taskq.may_lose_slot(
-            t.gate, t.lease_owner, t.started_at, t.available_at, l.most, m.ordered, _ts
-          )
-        ) as last,
-        bool_or(t.gate = 'h' and t.lease_owner is null and (
-          not taskq.may_start(t.expires_at, t.started_at, _ts)
-          or (t.available_at > _ts and t.started_at is not null and not m.ordered)
-        )) as has_idle
-      from taskq.slot_holders(g.queue, g.key) as t
-      where m.most < unlimited
-    ) as h
-    cross join lateral (
-      select greatest(least(m.most - h.held, r.slots), 0) as slots
-    ) as free
-    left join lateral (
-      -- The first one for which no slot is free. With more free slots than a turn gives out, none is taken back.
-      select array[t.priority, t.id] as first from taskq.tasks t
-      where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w' and h.last is not null
-        and free.slots < greatest(share, 10) and taskq.may_start(t.expires_at, t.started_at, _ts)
-      order by t.priority, t.id
-      offset free.slots limit 1
-    ) as w on true
-  ) as s;
+  -- What most groups need and no more: for a claim of few tasks, starting an expression costs more than computing it.
+  select array_agg(row(
+      g.queue, g.key, l.most, l.most = unlimited, l.most < unlimited and l.is_strict, h.held, l.rate, l.burst,
+      null, null, null, null, null, null, null, null, null, null
+    )::taskq.group_turn),
+    sum(greatest(l.most::bigint - h.held, 0)), bool_or(l.rate is not null), bool_or(h.any_unclaimed),
+    bool_or(l.most < unlimited and l.is_strict), bool_or(l.most = unlimited or not l.is_strict),
+    bool_or(l.most between 2 and unlimited - 1 and l.is_strict)
+  into groups, free_slots, any_has_rate, any_may_swap, any_is_ordered, any_is_unordered, any_orders_several
+  from unnest(_group_queues, _group_keys) as g (queue, key)
+  cross join lateral (select * from taskq.group_slots(g.queue, g.key, _ts) offset 0) as l
+  cross join lateral (
+    -- A group without a limit needs no count, unless it has a rate.
+    select (count(*) filter (where l.most < unlimited or t.lease_owner is null))::integer as held,
+      bool_or(t.lease_owner is null) as any_unclaimed
+    from taskq.slot_holders(g.queue, g.key) as t
+    where l.most < unlimited or l.rate is not null
+  ) as h;
+  if any_has_rate then
+    groups := array(
+      select jsonb_populate_record(g, jsonb_build_object(
+        'most', case g.most when unlimited then coalesce(r.burst, unlimited) else g.most end,
+        'allowed', r.slots, 'each_us', r.each_us, 'burst', r.burst, 'used_to', r.used_to, 'is_reset', r.is_reset
+      ))
+      from unnest(groups) as g
+      left join lateral taskq.group_rate_left(g.queue, g.key, g.rate, g.burst, _ts) as r on true
+    );
+  end if;
 
-  if true = any (swaps) then
+  if any_may_swap then
+    swapping := array(
+      select jsonb_populate_record(g, jsonb_build_object('loose', h.loose))
+      from unnest(groups) as g
+      cross join lateral taskq.free_slots_of(g, share) as f
+      cross join lateral (
+        -- `last`: the least urgent one whose slot may be taken back.
+        select max(array[t.priority, t.id]) as last, count(*) as loose,
+          bool_or(t.gate = 'h' and (
+            not taskq.may_start(t.expires_at, t.started_at, _ts)
+            or (t.available_at > _ts and t.started_at is not null and not g.ordered)
+          )) as has_idle
+        from taskq.slot_holders(g.queue, g.key) as t
+        where taskq.may_lose_slot(
+          t.gate, t.lease_owner, t.started_at, t.available_at, g.most, g.ordered, _ts
+        )
+      ) as h
+      left join lateral (
+        -- The first one for which no slot is free. With more free slots than a turn gives out, none is taken back.
+        select array[t.priority, t.id] as first from taskq.tasks t
+        where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w' and h.last is not null
+          and f.slots < greatest(share, 10) and taskq.may_start(t.expires_at, t.started_at, _ts)
+        order by t.priority, t.id
+        offset f.slots limit 1
+      ) as w on true
+      where h.last is not null and (h.has_idle or g.held > g.most or (w.first < h.last) is true)
+    );
+  end if;
+  if cardinality(swapping) > 0 then
     -- Only what no worker has claimed; a concurrent claim either finds it blocked or holds its lock. What cannot start
     -- now comes first: it would stay, and its group would ask again without an end.
     taken := array(
       select l.id
-      from unnest(_group_queues, _group_keys, limits, swaps, ordered) as g (queue, key, most, swaps, ordered)
+      from unnest(swapping) as g
       cross join unnest('{h,s}'::"char"[]) as held (gate)
       cross join lateral (
         select t.id from taskq.tasks t
@@ -120,45 +124,43 @@ begin
         limit 1000
         for no key update skip locked
       ) as l
-      where g.swaps
     );
     if _try_until is not null then
       select t.able, t.refused into taken, refused
       from taskq.try_gate(taken, 'w', cardinality(taken), _ts, _try_until) as t;
     end if;
-    select array_agg(coalesce(l.slots, 0) order by g.nth), array_agg(coalesce(l.unused, 0) order by g.nth)
-    into taken_back, unused
-    from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
-    left join taskq.take_slots_back(taken, _ts) as l on l.queue = g.queue and l.group_key = g.key;
+    groups := array(
+      select jsonb_populate_record(g, jsonb_build_object(
+        'taken_back', l.slots, 'unused', l.unused, 'keeps', s.loose > coalesce(l.slots, 0)
+      ))
+      from unnest(groups) as g
+      left join unnest(swapping) as s on s.queue = g.queue and s.key = g.key
+      left join taskq.take_slots_back(taken, _ts) as l on l.queue = g.queue and l.group_key = g.key
+    );
   end if;
 
-  select array_agg(l.room order by l.nth), array_agg(l.slots order by l.nth),
-    array_agg(least(l.slots, case l.most when unlimited then share else greatest(share, 10) end) order by l.nth)
-  into rooms, slots, free
-  from (
-    select g.most, g.nth, r.room, least(r.room, g.allowed + coalesce(g.unused, 0), g.burst) as slots
-    from unnest(limits, held, taken_back, allowed, unused, bursts)
-      with ordinality as g (most, held, taken_back, allowed, unused, burst, nth)
-    cross join lateral (select greatest(g.most - g.held + coalesce(g.taken_back, 0), 0) as room) as r
-  ) as l;
   -- Lock, then write by id, in a statement of its own: so what is written is the version that was locked.
-  chosen := array(
-    select w.id
-    from unnest(_group_queues, _group_keys, free, ordered) as g (queue, key, free, ordered)
-    cross join lateral (
-      select t.id from taskq.tasks t
-      where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
-        and taskq.may_start(t.expires_at, t.started_at, _ts)
-      order by t.priority, t.id
-      limit g.free + case when _try_until is null or g.free = 0 then 0 else 1000 end
-      for no key update skip locked
-    ) as w
-    where not g.ordered
-  );
-  if true = any (ordered) then
+  if any_is_unordered then
+    chosen := array(
+      select w.id
+      from unnest(groups) as g
+      cross join lateral taskq.free_slots_of(g, share) as f
+      cross join lateral (
+        select t.id from taskq.tasks t
+        where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
+          and taskq.may_start(t.expires_at, t.started_at, _ts)
+        order by t.priority, t.id
+        limit f.in_turn + case when _try_until is null or f.in_turn = 0 then 0 else 1000 end
+        for no key update skip locked
+      ) as w
+      where not g.ordered
+    );
+  end if;
+  if any_is_ordered then
     chosen := chosen || array(
       select w.id
-      from unnest(_group_queues, _group_keys, free, ordered) as g (queue, key, free, ordered)
+      from unnest(groups) as g
+      cross join lateral taskq.free_slots_of(g, share) as f
       cross join lateral (
         select first.id, bool_and(l.is_locked is not null) over (order by first.priority, first.id) as is_next
         from (
@@ -166,7 +168,7 @@ begin
           where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
             and taskq.may_start(t.expires_at, t.started_at, _ts)
           order by t.priority, t.id
-          limit g.free + case when _try_until is null or g.free = 0 then 0 else 1000 end
+          limit f.in_turn + case when _try_until is null or f.in_turn = 0 then 0 else 1000 end
         ) as first
         left join lateral (
           -- All of these are looked at again once it is locked: since the snapshot it may have been moved to the same
@@ -182,7 +184,10 @@ begin
     );
   end if;
   if _try_until is not null then
-    select t.able, t.refused into chosen, passed from taskq.try_gate(chosen, 'h', free[1], _ts, _try_until) as t;
+    select t.able, t.refused into chosen, passed
+    from taskq.try_gate(
+      chosen, 'h', (select f.in_turn from taskq.free_slots_of(groups[1], share) as f), _ts, _try_until
+    ) as t;
     refused := nullif(coalesce(refused, '[]') || coalesce(passed, '[]'), '[]');
   end if;
   with written as (
@@ -197,26 +202,19 @@ begin
       end
     )
     where t.id = any (chosen)
-    returning t.queue, t.group_key, t.type <> all (_types) as is_foreign,
-      t.expires_at < 'infinity' and t.started_at is null as may_expire
+    returning t.type <> all (_types) as is_foreign, t.expires_at < 'infinity' and t.started_at is null as may_expire
   )
-  select array_agg(coalesce(c.got, 0) order by g.nth), bool_or(c.is_foreign), bool_or(c.may_expire)
-  into got, any_foreign, any_expires
-  from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
-  left join (
-    select w.queue, w.group_key, count(*)::integer as got, bool_or(w.is_foreign) as is_foreign,
-      bool_or(w.may_expire) as may_expire
-    from written w group by 1, 2
-  ) as c on c.queue = g.queue and c.group_key = g.key;
+  select count(*), bool_or(w.is_foreign), bool_or(w.may_expire)
+  into written_tasks, any_foreign, any_expires
+  from written w;
 
   -- In strict order, no task with a slot may become due before one ahead of it.
-  if true = any (ordered)
-    and exists (select from unnest(limits, ordered) as g (most, ordered) where g.ordered and g.most > 1) then
+  if any_orders_several and (any_may_swap or written_tasks > cardinality(groups)) then
     update taskq.tasks t set available_at = p.available_at
     from (
       select h.id,
         max(h.available_at) over (partition by h.queue, h.group_key order by h.priority, h.id) as available_at
-      from unnest(_group_queues, _group_keys, limits, ordered) as g (queue, key, most, ordered)
+      from unnest(groups) as g
       cross join lateral (
         select l.id, l.queue, l.group_key, l.priority, l.available_at from taskq.tasks l
         where l.queue || '' = g.queue and l.group_key = g.key and l.gate = 'h' and l.lease_owner is null
@@ -229,25 +227,28 @@ begin
   end if;
 
   -- A group with free slots and waiting tasks asks again: at once if its share was too small, else in a second, because
-  -- others have locked these tasks, or in five, because they are refused. So does one whose slots could not be taken
-  -- back.
-  insert into taskq.asks (due_at, queue, key)
-  select case
-      when g.taken_back = 1000 or (g.got = g.free and not g.is_kept) then _ts
-      when _try_until is null then _ts + interval '1 second'
-      else _ts + interval '5 seconds'
-    end, g.queue, g.key
-  from (
-    select a.*, a.swaps and coalesce(a.taken_back, 0) = 0 as is_kept
-    from unnest(_group_queues, _group_keys, slots, got, free, swaps, taken_back)
-      as a (queue, key, slots, got, free, swaps, taken_back)
-  ) as g
-  where g.taken_back = 1000 or g.is_kept or (g.got < g.slots and (
-    select true from taskq.tasks t
-    where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
-      and taskq.may_start(t.expires_at, t.started_at, _ts)
-    limit 1
-  ));
+  -- others have locked these tasks, or in five, because they are refused. So does one of whose slots some could not be
+  -- taken back: taskq.find_out_of_turn relies on it.
+  if any_has_rate or cardinality(swapping) > 0 or written_tasks < free_slots then
+    insert into taskq.asks (due_at, queue, key)
+    select case
+        when g.taken_back = 1000 or (coalesce(o.tasks, 0) = f.in_turn and g.keeps is not true) then _ts
+        when _try_until is null then _ts + interval '1 second'
+        else _ts + interval '5 seconds'
+      end, g.queue, g.key
+    from unnest(groups) as g
+    cross join lateral taskq.free_slots_of(g, share) as f
+    left join (
+      select t.queue, t.group_key, count(*) as tasks from taskq.tasks t
+      where t.id = any (chosen) and t.gate = 'h' group by 1, 2
+    ) as o on o.queue = g.queue and o.group_key = g.key
+    where g.taken_back = 1000 or g.keeps or (coalesce(o.tasks, 0) < f.slots and (
+      select true from taskq.tasks t
+      where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
+        and taskq.may_start(t.expires_at, t.started_at, _ts)
+      limit 1
+    ));
+  end if;
 
   -- A task may expire with its slot, if no claim takes it, or if it is given back: its group is looked at then.
   if any_expires then
@@ -256,10 +257,8 @@ begin
     where t.id = any (chosen) and t.expires_at < 'infinity' and t.started_at is null;
   end if;
 
-  if num_nonnulls(variadic each_us) > 0 then
-    perform taskq.spend_group_rates(
-      _group_queues, _group_keys, used_to, reset, each_us, bursts, unused, got, rooms, slots, endless, _ts
-    );
+  if any_has_rate then
+    perform taskq.spend_group_rates(groups, chosen, share, _ts);
   end if;
 
   -- Wake other workers for the tasks this claim will not take.

@@ -1,10 +1,10 @@
 -- Returns how many tasks of a group may have a slot now (most): its own limit, else its queue's, else 2147483647 (no
 -- limit); 0 while it is stopped: paused, at a dead letter, or by a task that snoozed it. And its rate and burst (null:
--- none), its own or its queue's.
+-- none), its own or its queue's, and whether its queue's groups keep their order (see taskq.set_queue).
 --
 -- Inlined into the calling statement, which is why it names its schema and has no `set` clause.
 create or replace function taskq.group_slots(_queue text, _key text, _ts timestamptz)
-returns table (most integer, rate text, burst integer)
+returns table (most integer, rate text, burst integer, is_strict boolean)
 language sql stable
 as $$
   select case
@@ -22,7 +22,8 @@ as $$
     ) then 0
     else coalesce(o.group_limit, q.group_limit, 2147483647)
   end,
-  coalesce(o.rate, q.group_rate), case when o.rate is null then q.group_burst else o.burst end
+  coalesce(o.rate, q.group_rate), case when o.rate is null then q.group_burst else o.burst end,
+  q.group_order is distinct from 'relaxed'
   from (select 1) as one
   left join taskq.queues q on q.name = _queue
   left join taskq.groups o on o.queue = _queue and o.key = _key

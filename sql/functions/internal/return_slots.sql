@@ -34,18 +34,16 @@ begin
     where t.id = any (ids) and (t.id = any (able) or t.id <> all (loose))
     returning *
   )
-  select array_agg(a::taskq.asks) into left_asks from asked a;
+  select taskq.take_groups(array_agg(a::taskq.asks)) into left_asks from asked a;
   insert into taskq.asks (due_at, queue, key)
   select distinct _ts + interval '5 seconds', t.queue, t.group_key
   from taskq.tasks t
   where t.id = any (loose) and t.id <> all (able) and not exists (
     select from taskq.asks a where a.queue || '' = t.queue and a.key = t.group_key and a.task_id is null
   );
-  if left_asks is not null then
+  if cardinality(left_asks) > 0 then
     select a.given, a.refused into given, passed
-    from taskq.attend_asks(
-      left_asks, taskq.take_mutexes(left_asks), _queues, _types, _cursor, _most, _ts, _one_by_one
-    ) as a;
+    from taskq.attend_asks(left_asks, _queues, _types, _cursor, _most, _ts, _one_by_one) as a;
     refused := nullif(coalesce(refused, '[]') || coalesce(passed, '[]'), '[]');
   end if;
 end

@@ -349,8 +349,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no slot is taken back',
     file: 'fill_groups',
-    from: 'true = any (swaps)',
-    to: 'false',
+    from: 'if any_may_swap then',
+    to: 'if false then',
     world: STRICT,
     events: [add(), fill, add({ priority: 1 }), fill],
   },
@@ -365,7 +365,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'none where the limit was lowered',
     file: 'fill_groups',
-    from: 'or h.held > m.most',
+    from: 'or g.held > g.most',
     to: '',
     world: HELD,
     events: [add(), add(), fill, limit(1), fill],
@@ -373,8 +373,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'none where another one is free',
     file: 'fill_groups',
-    from: 'free.slots < greatest(share, 10)',
-    to: 'free.slots = 0',
+    from: 'f.slots < greatest(share, 10)',
+    to: 'f.slots = 0',
     world: RELAXED,
     events: [add(), fill, add({ priority: 1 }), add({ priority: 1 }), fill],
   },

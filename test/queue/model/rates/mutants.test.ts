@@ -10,16 +10,16 @@ const queue = useDatabase();
 
 /** A mistake in a SQL function: a text replaced. */
 const MUTANTS: readonly (readonly [file: string, mistake: string, from: string, to: string])[] = [
-  ['spend_group_rates', 'a slot uses up nothing', 'ceil(g.got * g.each_us)', 'ceil(0 * g.each_us)'],
+  ['spend_group_rates', 'a slot uses up nothing', 'ceil(got.tasks * g.each_us)', 'ceil(0 * g.each_us)'],
   ['spend_group_rates', 'one that is taken back gives nothing back', 'coalesce(g.unused, 0)', '0'],
-  ['spend_group_rates', 'nobody asks for the next slot', 'and g.got = g.slots and', 'and false and'],
+  ['spend_group_rates', 'nobody asks for the next slot', 'and g.got = f.slots and', 'and false and'],
   ['spend_group_rates', 'a group without a limit stays full', 'or g.endless)', 'or false)'],
   ['spend_group_rates', 'what is used up is forgotten', 'and g.used_to <= _ts and', 'and'],
   [
-    'fill_groups',
+    'free_slots_of',
     'what is taken back is not given out again',
-    'g.allowed + coalesce(g.unused, 0)',
-    'g.allowed',
+    '_group.allowed + coalesce(_group.unused, 0)',
+    '_group.allowed',
   ],
   [
     'put_back',
