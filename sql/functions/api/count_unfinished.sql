@@ -43,10 +43,7 @@ as $$
           select from taskq.standing_breakers() as o where o.type = a.type
         ))
         union all
-        select d.queue, d.group_key, 0
-        from taskq.queues q
-        join taskq.dead_tasks d on d.queue || '' = q.name and d.group_key is not null and not d.superseded
-        where q.group_on_dead = 'hold'
+        select d.queue, d.key, 0 from taskq.holding_dead_tasks() as d
       ) as c
       group by c.queue, c.key
     ) as g

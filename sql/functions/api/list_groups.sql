@@ -50,10 +50,7 @@ begin
   stoppable as (
     select g.key from taskq.groups g where g.queue = _queue and g.paused_at is not null
     union
-    select d.group_key
-    from taskq.queues q
-    join taskq.dead_tasks d on d.queue || '' = q.name and d.group_key is not null and not d.superseded
-    where q.name = _queue and q.group_on_dead = 'hold'
+    select d.key from taskq.holding_dead_tasks() as d where d.queue = _queue
     union
     select t.group_key from taskq.tasks t where t.queue || '' = _queue and t.gate = 's' and t.group_key is not null
   ),

@@ -44,9 +44,8 @@ as $$
       case
         when s.most > 0 then null
         when o.paused_at is not null then 'group_paused'
-        when q.name is not null and exists (
-          select from taskq.dead_tasks d
-          where d.queue || '' = g.queue and d.group_key = g.group_key and not d.superseded
+        when exists (
+          select from taskq.holding_dead_tasks() as d where d.queue = g.queue and d.key = g.group_key
         ) then 'group_held'
       end as stop
     from (
@@ -56,7 +55,6 @@ as $$
       having sum(w.waiting) > 0 or sum(w.ready) > 0
     ) as g
     left join taskq.groups o on o.queue = g.queue and o.key = g.group_key
-    left join taskq.queues q on q.name = g.queue and q.group_on_dead = 'hold'
     cross join lateral taskq.group_slots(g.queue, g.group_key, _ts) as s (most, rate, burst)
   )
   select c.queue, c.type,

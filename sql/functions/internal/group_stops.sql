@@ -15,9 +15,7 @@ as $$
     where g.queue = _queue and g.key = _key and g.paused_at is not null
     union all
     select 'group_held', 'infinity', jsonb_build_object('dead_task', min(d.id)::text)
-    from taskq.dead_tasks d
-    join taskq.queues q on q.name = d.queue and q.group_on_dead = 'hold'
-    where d.queue || '' = _queue and d.group_key = _key and not d.superseded
+    from taskq.holding_dead_tasks() as d where d.queue = _queue and d.key = _key
     having count(*) > 0
     union all
     select 'group_held', t.available_at, jsonb_build_object('snoozed_by', t.id::text)
