@@ -20,6 +20,8 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+-- As in taskq.fill_groups.
+set enable_bitmapscan = off
 set enable_nestloop = off
 set plan_cache_mode = force_generic_plan
 set lock_timeout = '500ms'

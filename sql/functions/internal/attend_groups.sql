@@ -10,6 +10,8 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+-- As in taskq.fill_groups.
+set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
@@ -20,17 +22,16 @@ declare
   group_queues text[];
   group_keys text[];
 begin
-  woken := array(
-    select t.id
-    from (
-      select a.task_id from unnest(_asks) as a
-      where a.task_id is not null
-      order by a.task_id
-    ) as a
-    cross join lateral (
-      select l.id from taskq.tasks l where l.id = a.task_id and l.gate = 'd' limit 1 for no key update skip locked
-    ) as t
-  );
+  -- One ask is what a claim finds most often, and mostly that of a group.
+  if cardinality(_asks) > 1 or _asks[1].task_id is not null then
+    woken := array(
+      select t.id
+      from (select a.task_id from unnest(_asks) as a where a.task_id is not null order by a.task_id) as a
+      cross join lateral (
+        select l.id from taskq.tasks l where l.id = a.task_id and l.gate = 'd' limit 1 for no key update skip locked
+      ) as t
+    );
+  end if;
   -- Keep the ask of a task that others have locked. An ask that is itself locked stays too, but its group gets its turn
   -- now: the cursors of claims pass the ask, and only a sweep would come back to it.
   with present as (

@@ -26,6 +26,9 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+-- A bitmap scan leaves dead entries of an index as they are, so each one reads them all again; others mark them as dead
+-- [one strict group, 2,000 tasks: 295 to 332 -> 361 to 383 tasks/s].
+set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column

@@ -12,6 +12,8 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+-- As in taskq.fill_groups.
+set enable_bitmapscan = off
 -- Its caller taskq.complete turns it off.
 set enable_nestloop = on
 as $$
