@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { claimerOf } from './claimer.ts';
+import { listenTo } from './listening.ts';
 import { deadRow, enqueue, enqueueSome, liveRow, refuseChanges } from './rows.ts';
 import { useGroups } from './use-groups.ts';
 import { type Claimed, outcome, type PlainWorker } from './worker.ts';
@@ -146,6 +147,19 @@ describe('the order of a group', () => {
     expect(tasks.map(({ id }) => id)).toEqual(urgent);
     await complete(me, tasks);
     expect(await claimed(me)).toEqual([late]);
+  });
+
+  test('is kept where the first task is due last, beside a group that gets nothing', async () => {
+    await setQueue({ group_limit: 2 });
+    const [first, second] = [await inGroup('ann', { delay_ms: 60_000 }), await inGroup('ann')];
+    await age(first);
+    await inGroup('bob');
+    await queue.admin.rows("select taskq.pause_group('default', 'bob')");
+    const tasks = await (await worker()).claim({ start: 1, ahead: 1 });
+    expect(tasks.map(({ id, running }) => [id, running])).toEqual([
+      [first, true],
+      [second, false],
+    ]);
   });
 
   test('is by priority where one of two slots of less urgent tasks could not be taken back', async () => {
@@ -351,6 +365,18 @@ describe('a dead letter', () => {
     expect(await claimed(me)).toEqual([second]);
   });
 
+  test.each([
+    ['discard', 'select from taskq.discard(array[$1::bigint])'],
+    ['an operation that discards', 'select taskq.discard_batch(array[$1::bigint])'],
+  ])('and %s wakes an idle worker for what comes next', async (_, sql) => {
+    const [me, first, second] = await dieFirst();
+    await queue.admin.rows('select taskq.mark_idle($1, null, 60000)', me.id);
+    const wakes = await listenTo(queue, 'taskq_wake');
+    await queue.admin.rows(sql, first);
+    await wakes.untilReceived();
+    expect(await claimed(me)).toEqual([second]);
+  });
+
   test('or until that is no longer asked for', async () => {
     const [me, , second] = await dieFirst();
     await setQueue({ group_on_dead: 'go-on' });
@@ -413,6 +439,38 @@ test('a task that snoozes its group stops it until its own time, and keeps its s
   expect(await claimed(me)).toEqual([ids[0], ids[2]]);
 });
 
+test('a task that snoozes its group waits as long as the group is paused, even if the ask for its time is lost', async () => {
+  await setQueue({ group_limit: 1 });
+  const id = await inGroup('ann');
+  const me = await worker();
+  await me.settle(outcome((await me.claim())[0]!, 'snoozed', { delay_ms: 1500, hold: 'group' }));
+  await queue.admin.rows('delete from taskq.asks');
+  await queue.admin.rows("select taskq.pause_group('default', 'ann')");
+  await expect
+    .poll(async () => {
+      expect(await claimed(me)).toEqual([]);
+      return queue.admin.value('select gate from taskq.tasks where id = $1', id);
+    })
+    .toBe('w');
+  await queue.admin.rows("select taskq.resume_group('default', 'ann')");
+  expect(await claimed(me)).toEqual([id]);
+});
+
+test('a group that one of its tasks snoozed starts again at the time of that after the clock was set back', async () => {
+  await setQueue({ group_limit: 2 });
+  const ids = [await inGroup('ann'), await inGroup('ann')];
+  const me = await worker();
+  await me.settle(outcome((await me.claim({ start: 1 }))[0]!, 'snoozed', { delay_ms: 1500, hold: 'group' }));
+  await queue.admin.rows(
+    "select taskq.rescue(0, 10000, $1, '{}', jsonb_build_object('clock_was', clock_timestamp()))",
+    me.id,
+  );
+  expect(await claimed(me)).toEqual([]);
+  const started: string[] = [];
+  await expect.poll(async () => started.push(...(await claimed(me))), { timeout: 5000 }).toBe(2);
+  expect(started).toEqual(ids);
+});
+
 test('a task that snoozes its group and is aged starts its group again', async () => {
   await setQueue({ group_limit: 2 });
   const ids = [await inGroup('ann'), await inGroup('ann')];
@@ -429,7 +487,7 @@ test('a task without a group that snoozes its group is recorded beside others', 
   const ids = [await enqueue(queue.admin), await inGroup('ann')];
   const me = await worker();
   const tasks = await me.claim({ start: 10 });
-  expect(tasks.map(({ id }) => id).sort()).toEqual(ids);
+  expect(new Set(tasks.map(({ id }) => id))).toEqual(new Set(ids));
   const answers = await me.settle(
     outcome(tasks[0]!, 'snoozed', { delay_ms: 60_000, hold: 'group' }),
     outcome(tasks[1]!, 'snoozed', { delay_ms: 60_000, hold: 'group' }),

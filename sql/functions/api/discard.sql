@@ -19,6 +19,7 @@ declare
   ts timestamptz := clock_timestamp();
   discarded bigint[];
   held_keys jsonb;
+  asking text[];
 begin
   options := taskq.checked_options('discard', options, '{by_hand,queues,by,reason,filter}');
   -- Lock in the same order as revive, so that two operators wait for each other and never deadlock.
@@ -37,11 +38,14 @@ begin
     -- A group may have stopped at it.
     insert into taskq.asks (due_at, queue, key)
     select distinct ts, gone.queue, gone.group_key from gone where gone.group_key is not null
+    returning queue
   )
   select coalesce(array_agg(gone.id), '{}'),
-    taskq.keys_still_held(array_agg(gone.id), array_agg(gone.queue), array_agg(gone.unique_key), ts)
-  into discarded, held_keys
+    taskq.keys_still_held(array_agg(gone.id), array_agg(gone.queue), array_agg(gone.unique_key), ts),
+    array(select distinct asked.queue from asked)
+  into discarded, held_keys, asking
   from gone;
+  perform taskq.wake(q.name, ts) from unnest(asking) as q (name);
   delete from taskq.task_errors e where e.task_id = any (discarded);
   delete from taskq.task_logs l where l.task_id = any (discarded);
   perform taskq.record_action('discard', clock_timestamp(), options, discarded);

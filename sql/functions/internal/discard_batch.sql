@@ -9,6 +9,7 @@ set enable_seqscan = off
 as $$
 declare
   discarded integer;
+  asking text[];
 begin
   with gone as (
     delete from taskq.dead_tasks x
@@ -23,8 +24,10 @@ begin
     select clock_timestamp(), gone.queue, gone.group_key from gone
     where gone.group_key is not null
     group by gone.queue, gone.group_key
+    returning queue
   )
-  select count(*) into discarded from gone;
+  select count(*), array(select distinct asked.queue from asked) into discarded, asking from gone;
+  perform taskq.wake(q.name, clock_timestamp()) from unnest(asking) as q (name);
   -- Deferred triggers refuse here, not at the commit.
   set constraints all immediate;
   return discarded;

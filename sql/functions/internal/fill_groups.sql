@@ -212,7 +212,7 @@ begin
   from written w;
 
   -- In strict order, no task with a slot may become due before one ahead of it.
-  if any_orders_several and (any_may_swap or written_tasks > cardinality(groups)) then
+  if any_orders_several and (any_may_swap or written_tasks > 1) then
     update taskq.tasks t set available_at = p.available_at
     from (
       select h.id,

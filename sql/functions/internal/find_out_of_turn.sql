@@ -6,9 +6,10 @@
 -- _given: the tasks whose slots this claim has given out itself, under the mutex of their group. Null: there are none.
 --
 -- It looks only at groups that ask for something, now or later: whatever could make a slot wrong leaves an ask, and so
--- does taskq.fill_groups where it cannot take one back [37 us a task where it looked at all]. And it reads the tasks
--- that wait, not the asks: those of a group may be anywhere in a long list. So what was committed before a claim began
--- is never overtaken by it, whatever the claim attends to.
+-- does taskq.fill_groups where it cannot take one back [37 us a task where it looked at all]. Not where a task that
+-- stopped its group kept its slot until its time: it is always looked at. And it reads the tasks that wait, not the
+-- asks: those of a group may be anywhere in a long list. So what was committed before a claim began is never overtaken
+-- by it, whatever the claim attends to.
 create or replace function taskq.find_out_of_turn(_chosen tid[], _given bigint[], _ts timestamptz)
 returns tid[]
 language plpgsql security definer
@@ -24,7 +25,7 @@ begin
     select array_agg(s.row_at)
     from (
       select t.queue, t.group_key, array_agg(t.ctid) as rows_at, array_agg(t.priority) as priorities,
-        array_agg(t.id) as ids, array_agg(t.started_at) as starts
+        array_agg(t.id) as ids, array_agg(t.started_at) as starts, bool_or(t.gate = 's') as any_stopped
       from taskq.tasks t
       where t.ctid = any (_chosen) and t.gate in ('h', 's')
         -- Hashed: in time proportional to both.
@@ -32,6 +33,8 @@ begin
       group by t.queue, t.group_key
     ) as g
     cross join lateral (
+      select where g.any_stopped
+      union all
       select from taskq.asks a where a.queue || '' = g.queue and a.key = g.group_key
       union all
       -- An ask of the whole queue, after a change of its settings.

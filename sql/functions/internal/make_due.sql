@@ -18,7 +18,11 @@ begin
   -- that wait for their parents.
   update taskq.asks a set due_at = _ts
   where a.ctid = any (array(
-    select l.ctid from taskq.asks l where l.due_at > _ts + interval '1 second' and l.task_id is null
+    select l.ctid from taskq.asks l
+    where l.due_at > _ts + interval '1 second' and l.task_id is null and not exists (
+      select from taskq.tasks t
+      where t.queue || '' = l.queue and t.group_key = l.key and t.gate = 's' and t.available_at = l.due_at
+    )
     for update skip locked
   ));
   -- What workflows ask for is due within seconds.
@@ -52,9 +56,6 @@ begin
       )
     for update skip locked
   );
-  if cardinality(rows_at) = 0 then
-    return cardinality(delayed);
-  end if;
   for hint in
     with due as (
       update taskq.tasks t
@@ -68,6 +69,14 @@ begin
   loop
     perform taskq.wake(hint.queue, _ts, true);
   end loop;
+  -- A group that one of its tasks stops asks when the time of that has come.
+  insert into taskq.asks (due_at, queue, key)
+  select t.available_at, t.queue, t.group_key from taskq.tasks t
+  where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
+    and t.gate = 's' and t.lease_owner is null and t.available_at > _ts and not exists (
+      select from taskq.asks a
+      where a.queue || '' = t.queue and a.key = t.group_key and a.due_at = t.available_at
+    );
   return cardinality(rows_at) + cardinality(delayed);
 end
 $$;
