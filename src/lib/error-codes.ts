@@ -236,6 +236,10 @@ export const ERROR_CODES = described({
     meaning: 'the operation has already ended',
     remedy: '`taskq operations show` says how',
   },
+  output_failed: {
+    meaning: 'stdout cannot be written: what the command printed is lost or cut off',
+    remedy: 'look where it goes to; the disk may be full. What the command did is done',
+  },
   parents_too_large: {
     meaning: '`ctx.parents` is asked for results of more than 16 MB together',
     remedy: 'name the parents, or read one after another with `ctx.eachParent`',

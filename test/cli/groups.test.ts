@@ -210,3 +210,28 @@ test('a queue that has had no tasks is named with the nearest by every verb abou
   ])
     expect((await project.run(['groups', verb!, 'mail', ...args])).stderr, verb).toBe('');
 });
+
+test('a group without a task is named with the nearest that has one, by what sets, pauses or resumes it', async () => {
+  await inMail('ann');
+  for (const [verb, ...args] of [
+    ['set', 'anna', '--limit', '1'],
+    ['pause', 'anna'],
+    ['resume', 'anna'],
+  ])
+    expect((await project.run(['groups', verb!, 'mail', ...args])).stderr, verb).toBe(
+      'no live task is in group "anna" (did you mean "ann"?)\n',
+    );
+});
+
+test('groups resume says what else stops the group', async () => {
+  await project.run(['queues', 'set', 'mail', '--group-limit', '1', '--group-on-dead', 'hold']);
+  const id = await inMail('ann');
+  await inMail('ann');
+  await project.run(['dead', 'add', id, '--reason', 'broken']);
+  const { code, stdout, stderr } = await project.run(['groups', 'resume', 'mail', 'ann']);
+  expect({ code, stdout, stderr }).toEqual({
+    code: 0,
+    stdout: 'group ann is not paused\n',
+    stderr: `group ann waits until task ${id}, a dead letter, is revived or discarded\n`,
+  });
+});

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { open } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -37,6 +38,21 @@ describe('output', () => {
       signal: null,
       stderr: '',
     });
+  });
+
+  test.each([[[]], [['--json']]])('a full disk is an error with its name: %j', async (options) => {
+    const full = await open('/dev/full', 'w');
+    const child = spawn(process.execPath, [BINARY, 'list', '--limit', '1', ...options], {
+      cwd: project.directory,
+      env: { PATH: process.env.PATH ?? '', DATABASE_URL: project.url },
+      stdio: ['ignore', full.fd, 'pipe'],
+    });
+    const said = text(child.stderr!);
+    await once(child, 'close');
+    await full.close();
+    expect(child.exitCode).toBe(1);
+    expect(await said).toMatch(/stdout cannot be written: ENOSPC/);
+    expect(await said).not.toContain('bug');
   });
 
   test('a reader that takes its time gets everything', async () => {

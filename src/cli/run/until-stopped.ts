@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { TaskqError } from '../../lib/errors.ts';
 import type { CliCommand } from './command.ts';
 import type { Context } from './context.ts';
 
@@ -6,7 +7,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**
  * Run a command until it ends, a signal stops it, or the reader of its output goes away. Returns the exit code: 130 or
- * 143 after a signal, 0 once stdout has no reader.
+ * 143 after a signal, 0 once stdout has no reader. Throws TaskqError if the output could not be written.
  */
 export async function untilStopped(
   command: CliCommand,
@@ -26,7 +27,7 @@ export async function untilStopped(
   };
   const onStdoutError = (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') stop(0);
-    else fail(error);
+    else fail(outputFailed(error));
   };
   const listened = command.signals === 'own' ? [] : SIGNALS;
   for (const signal of listened) process.on(signal, onSignal);
@@ -35,10 +36,21 @@ export async function untilStopped(
   const running = run();
   running.catch(() => {}); // it may fail after it was stopped
   try {
-    return await Promise.race([running, stopped]);
+    const code = await Promise.race([running, stopped]);
+    // The event comes later than the end of a command that prints last.
+    const failed: NodeJS.ErrnoException | null = process.stdout.errored;
+    if (failed !== null && failed.code !== 'EPIPE') throw outputFailed(failed);
+    return code;
   } finally {
     for (const signal of listened) process.off(signal, onSignal);
   }
+}
+
+function outputFailed(cause: Error): TaskqError {
+  return new TaskqError('output_failed', `stdout cannot be written: ${cause.message}`, {
+    hint: 'what the command did is done, and some of its output is lost',
+    cause,
+  });
 }
 
 /** 130 or 143. */

@@ -3,7 +3,7 @@ import { pauseGroup } from '../../../queue/operate/groups.ts';
 import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActor } from '../../run/operator.ts';
-import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
+import { noteGroup } from '../../select/note-group.ts';
 
 interface PauseOptions extends ActingOptions {
   readonly reason?: string;
@@ -26,7 +26,7 @@ export const groupsPause: CliCommand<PauseOptions> = {
     const acting = await actingOf(options);
     const db = await context.database();
     await pauseGroup(db, queue, group, { ...acting, reason });
-    await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
+    await noteGroup(context.output, db, queue, group);
     await context.output.answer(
       { queue, group, paused: true },
       () => `group ${printable(group)} of queue ${printable(queue)} is paused`,

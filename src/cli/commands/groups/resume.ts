@@ -3,7 +3,7 @@ import { resumeGroup } from '../../../queue/operate/groups.ts';
 import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
-import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
+import { noteGroup } from '../../select/note-group.ts';
 
 /** `taskq groups resume`: resume a paused group. */
 export const groupsResume: CliCommand<ActingOptions> = {
@@ -16,7 +16,7 @@ export const groupsResume: CliCommand<ActingOptions> = {
     const acting = await actingOf(options);
     const db = await context.database();
     const resumed = await resumeGroup(db, queue, group, acting);
-    if (!resumed) await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
+    await noteGroup(context.output, db, queue, group);
     await context.output.answer({ queue, group, resumed }, () =>
       resumed ? `group ${printable(group)} is resumed` : `group ${printable(group)} is not paused`,
     );

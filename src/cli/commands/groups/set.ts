@@ -5,7 +5,7 @@ import { type GroupSettings, setGroup } from '../../../queue/operate/groups.ts';
 import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
-import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
+import { noteGroup } from '../../select/note-group.ts';
 
 interface SetOptions extends ActingOptions {
   readonly limit?: string;
@@ -39,7 +39,7 @@ export const groupsSet: CliCommand<SetOptions> = {
     const acting = await actingOf(options);
     const db = await context.database();
     await setGroup(db, queue, group, settings, acting);
-    await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
+    await noteGroup(context.output, db, queue, group);
     await context.output.answer({ queue, group, ...settings }, () => whatWasSet(queue, group, settings));
   },
 };

@@ -37,8 +37,8 @@ Overrides the options of the type's handler and of the configuration of workers;
 value default, as in --timeout default, removes a setting. An unknown type becomes known, and stderr says so.
 
 --breaker 5/1m stops a type whose handlers failed five times within a minute, timeouts and crashes included: no task of
-it starts, and no attempt is spent. After --probe-after one task tries. If it completes, all others follow; if it fails,
-the next one tries after the same time. taskq types resume ends it at once.`,
+it starts, and no attempt is spent. After --probe-after one task tries, with one of its attempts. If it completes, all
+others follow; if it fails, the next one tries after the same time. taskq types resume ends it at once.`,
     );
   },
   async run(context, { args, options }) {
