@@ -74,7 +74,7 @@ describe('a slot that was given before a more urgent task was committed', () => 
     const me = await worker();
     const { late } = await overtaken(me);
     await setQueue({ group_order: 'relaxed' });
-    await queue.admin.rows('delete from taskq.asks');
+    await queue.admin.rows("update taskq.asks set due_at = due_at + interval '1 hour'");
     expect(await claimed(me)).toEqual([late]);
   });
 });
@@ -110,7 +110,7 @@ test('a group that was paused before a claim began starts nothing, even if the c
   const me = await worker();
   await me.claim({ types: ['other'] });
   await queue.admin.rows("select taskq.pause_group('default', 'ann')");
-  await queue.admin.rows('delete from taskq.asks');
+  await queue.admin.rows("update taskq.asks set due_at = due_at + interval '1 hour'");
   expect(await claimed(me)).toEqual([]);
   await queue.admin.rows("select taskq.resume_group('default', 'ann')");
   expect(await claimed(me)).toEqual([id]);

@@ -83,6 +83,7 @@ declare
   has_steps boolean;
   -- The queues that were open when it attended to groups, if it did so before its turn came.
   open_before text[];
+  takes_turn boolean := _start + _ahead >= 50;
   waits_from timestamptz;
   steps_left timestamptz;
   released bigint[];
@@ -129,43 +130,35 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform taskq.refuse_isolation('claim');
   end if;
-  if _start + _ahead >= 50 then
-    -- Claims attend to different groups beside each other, and take turns when they choose tasks. What they choose by
-    -- is read when their turn has come. One that takes limits of queues waits for nothing while it has them.
+  loop
+    ts := clock_timestamp();
+    lease_step := taskq.lease_step(ts);
+    look_back_to := ts - make_interval(secs => _look_back_ms / 1000.0);
+    -- One array each: two set-returning items in the statement that chooses would be joined queue first, and an `order
+    -- by` above it would lock rows that it does not take.
+    select array_agg(level.queue), array_agg(level.priority), array_agg(level.after_at), array_agg(level.after_id)
+    into level_queues, level_priorities, level_times, level_ids
+    from taskq.open_levels(_worker, _queues, _cursor, look_back_to, ts) as level
+    -- Leave a queue that was resumed while this claim waited to the next: its asks have not been read.
+    where (level.queue = any (open_before)) is not false;
+    exit when not takes_turn;
+    takes_turn := false;
+    -- Claims attend to different groups beside each other, and take turns when they choose tasks. One that takes limits
+    -- of queues waits for nothing while it has them.
     if pg_relation_size('taskq.asks') > 0 and pg_relation_size('taskq.queue_limits') = 0 then
-      ts := clock_timestamp();
-      look_back_to := ts - make_interval(secs => _look_back_ms / 1000.0);
-      open_before := array(
-        select l.queue from taskq.open_levels(_worker, _queues, _cursor, look_back_to, ts) as l where l.priority = 0
-      );
+      open_before := coalesce(level_queues[1 : cardinality(level_queues) / 10], '{}');
       -- What is asked for from here on is for the next claim.
       asked_to := ts - interval '1 microsecond';
-      asking := array(select a.queue from taskq.asking_queues(_queues, _cursor, look_back_to, ts) as a);
-      if asking && open_before then
-        select a.left_over, a.given, a.refused into asks_left, given, slots_kept
-        from taskq.attend(
-          _queues, open_before, handled, look_back_to, _cursor, _start + _ahead, ts, spare > 0
-        ) as a;
-      end if;
-      asking := null;
+      select a.left_over, a.given, a.refused into asks_left, given, slots_kept
+      from taskq.attend(_queues, open_before, handled, look_back_to, _cursor, _start + _ahead, ts, spare > 0) as a;
     end if;
     waits_from := clock_timestamp();
     perform taskq.await_turn();
-    if clock_timestamp() > waits_from + interval '1 millisecond' then
-      -- While it waited, a group may have been stopped or got a lower limit: check the slots it gave out itself, too.
-      given := null;
-    end if;
-  end if;
-  ts := clock_timestamp();
-  lease_step := taskq.lease_step(ts);
-  look_back_to := ts - make_interval(secs => _look_back_ms / 1000.0);
-  -- One array each: two set-returning items in the statement below would be joined queue first, and an `order by` above
-  -- it would lock rows that it does not take.
-  select array_agg(level.queue), array_agg(level.priority), array_agg(level.after_at), array_agg(level.after_id)
-  into level_queues, level_priorities, level_times, level_ids
-  from taskq.open_levels(_worker, _queues, _cursor, look_back_to, ts) as level
-  -- Leave a queue that was resumed while this claim waited to the next: its asks have not been read.
-  where (level.queue = any (open_before)) is not false;
+    -- What it chooses by is read again if it has waited: meanwhile a queue or a group may have been stopped, or a group
+    -- have got a lower limit. So check the slots that it gave out itself, too.
+    exit when clock_timestamp() <= waits_from + interval '1 millisecond';
+    given := null;
+  end loop;
   -- Where no type with a breaker ever failed, no workflow or group ever asked and no queue ever had a limit, these
   -- tables have no page, and reading them would cost a tenth of a claim that finds nothing.
   has_breakers := pg_relation_size('taskq.breaker_events') > 0;
