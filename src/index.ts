@@ -158,7 +158,8 @@ export type {
 export type { RetriedStepRecord, WorkflowEnd, WorkflowFilter, Workflows } from './library/workflows.ts';
 export type { AwaitedParent, Cause } from './queue/inspect/explain-task.ts';
 export type { Obstacle, QueueAndType, WorkerObstacle } from './queue/inspect/find-obstacles.ts';
-export type { GroupApplying, GroupStop } from './queue/inspect/show-group.ts';
+export type { GroupStop } from './queue/inspect/list-groups.ts';
+export type { GroupApplying } from './queue/inspect/show-group.ts';
 export type { QueueStats, Stalled, TypeStats } from './queue/inspect/stats.ts';
 export type { ListFilter } from './queue/inspect/task-filter.ts';
 export type { Applying } from './queue/inspect/task-row.ts';

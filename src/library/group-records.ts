@@ -1,7 +1,7 @@
 import { checkedName } from '../domain/names.ts';
 import type { Queryable } from '../lib/database.ts';
-import { type ListedGroup, listGroups } from '../queue/inspect/list-groups.ts';
-import type { GroupApplying, GroupStop, ShownGroup } from '../queue/inspect/show-group.ts';
+import { type GroupStop, type ListedGroup, listGroups } from '../queue/inspect/list-groups.ts';
+import type { GroupApplying, ShownGroup } from '../queue/inspect/show-group.ts';
 import { causeOf } from './explanation.ts';
 import { known, type Names } from './known-options.ts';
 import { timeOf } from './time-of.ts';
@@ -28,6 +28,8 @@ export interface GroupRecord {
   readonly delayed: number;
   /** Null: it is not paused. */
   readonly pause: GroupPause | null;
+  /** What stops it: a pause, a dead letter, or a task that put it off; empty: nothing. */
+  readonly stops: readonly GroupStop<Date>[];
 }
 
 export interface GroupPause {
@@ -43,8 +45,6 @@ export interface GroupDetails extends GroupRecord {
   readonly applies: GroupApplies;
   /** When its rate allows the next slot; null: now, or it has no rate. */
   readonly nextSlotAt: Date | null;
-  /** What stops it: a pause, a dead letter, or a task that put it off; empty: nothing. */
-  readonly stops: readonly GroupStop<Date>[];
   /** The tasks that have a slot, at most ten, by id. */
   readonly holders: readonly SlotHolder[];
   /** The tasks that get the next slots, at most ten, in order. */
@@ -136,7 +136,8 @@ function recordOf(queue: string, group: ListedGroup): GroupRecord {
   const { name, group_limit: limit, slots, rate, burst, holding, waiting, delayed, paused_at: since } = group;
   const pause =
     since === null ? null : { since: new Date(since), by: group.paused_by, reason: group.pause_reason };
-  return { queue, name, limit, slots, rate, burst, holding, waiting, delayed, pause };
+  const stops = group.stops.map((stop) => causeOf(stop) as GroupStop<Date>);
+  return { queue, name, limit, slots, rate, burst, holding, waiting, delayed, pause, stops };
 }
 
 /** Converts the answer of `taskq.show_group`. */
@@ -146,7 +147,6 @@ export function groupDetailsOf(group: ShownGroup): GroupDetails {
     ...recordOf(group.queue, group),
     applies: { limit, rate, order, onDead },
     nextSlotAt: timeOf(group.next_slot_at),
-    stops: group.stops.map((stop) => causeOf(stop) as GroupStop<Date>),
     holders: group.holders.map(({ since, due, ...same }) => ({
       ...same,
       since: timeOf(since),

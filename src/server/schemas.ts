@@ -96,7 +96,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       rate: TEXT_OR_NULL,
       burst: WHOLE_OR_NULL,
     },
-    ...{ holding: WHOLE, waiting: WHOLE, delayed: WHOLE },
+    ...{ holding: WHOLE, waiting: WHOLE, delayed: WHOLE, stops: listOf(MEMBERS) },
     ...{ pausedAt: TIME_OR_NULL, pausedBy: TEXT_OR_NULL, pauseReason: TEXT_OR_NULL },
   }),
   Type: record({

@@ -223,7 +223,7 @@ test('a group without a task is named with the nearest that has one, by what set
     );
 });
 
-test('groups resume says what else stops the group', async () => {
+test('groups list says what stops a group, and groups resume what else does', async () => {
   await project.run(['queues', 'set', 'mail', '--group-limit', '1', '--group-on-dead', 'hold']);
   const id = await inMail('ann');
   await inMail('ann');
@@ -234,4 +234,7 @@ test('groups resume says what else stops the group', async () => {
     stdout: 'group ann is not paused\n',
     stderr: `group ann waits until task ${id}, a dead letter, is revived or discarded\n`,
   });
+  expect((await project.run(['groups', 'list', 'mail', '--stopped'])).stdout).toMatch(
+    new RegExp(`^GROUP .* STOPPED\\nann .* at dead letter ${id}\\n$`),
+  );
 });

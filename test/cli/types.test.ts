@@ -158,6 +158,7 @@ describe('taskq types', () => {
     [['--breaker', '5/0s'], '--breaker within "0s": expected more than 0'],
     [['--breaker', '5/1m', '--probe-after', 'never'], '--probe-after "never": expected a duration'],
     [['--breaker', '5/1m', '--probe-after', '0s'], '--probe-after "0s": expected more than 0'],
+    [['--probe-after', '5s'], '--probe-after "5s": give it with --breaker, such as 5/1m'],
     [['--probe-after', '5s', '--priority', '1'], '--probe-after "5s": give it with --breaker, such as 5/1m'],
     [['--breaker', 'default', '--probe-after', '5s'], '--probe-after "5s": give it with --breaker'],
   ])('set %j is refused in one line, exit 2', async (args, why) => {

@@ -27,12 +27,23 @@ describe('groups', () => {
     expect(groups[7]).toEqual({
       queue: 'mail',
       name: 'g007',
-      ...{ limit: 3, slots: 3, rate: null, burst: null, holding: 0, waiting: 1, delayed: 0, pause: null },
+      ...{
+        limit: 3,
+        slots: 3,
+        rate: null,
+        burst: null,
+        holding: 0,
+        waiting: 1,
+        delayed: 0,
+        pause: null,
+        stops: [],
+      },
     });
     expect(groups[8]).toMatchObject({
       limit: null,
       slots: 0,
       pause: { since: expect.any(Date), by: expect.stringContaining('ann'), reason: 'deploy' },
+      stops: [{ cause: 'group_paused', group: 'g008' }],
     });
     expect(await listed(queue, 'mail', { stopped: true })).toEqual([groups[8]]);
     await expect(listed(queue, 'mail', { paused: true } as GroupFilter)).rejects.toMatchObject({

@@ -2,7 +2,8 @@
 -- them, after the group _after. options: {"stopped": true} only those that are stopped: paused, held at a dead letter,
 -- or put off by one of their tasks. `slots` is the limit in force (null: none; 0: the group is stopped), `rate` and
 -- `burst` are those in force (null: none), `holding` the tasks that have a slot, `waiting` those that wait for one, and
--- `delayed` those that wait for their time first.
+-- `delayed` those that wait for their time first. extra is null, except {"stops": [cause, …]} of a group that is
+-- stopped, as in taskq.show_group.
 -- Granted to: reader, operator.
 create or replace function taskq.list_groups(
   _queue text, _after text default '', _limit integer default 100, options jsonb default '{}'
@@ -67,7 +68,10 @@ begin
   )
   select k.key, g.group_limit, nullif(s.most, 2147483647), s.rate, taskq.burst_of(taskq.rate_of(s.rate), s.burst),
     n.holding, n.waiting, n.delayed, g.paused_at, g.paused_by,
-    g.pause_reason, null::jsonb
+    g.pause_reason, case when s.most = 0 then jsonb_build_object('stops', (
+      select jsonb_agg(jsonb_build_object('cause', c.cause, 'until', nullif(c.until, 'infinity')) || c.about)
+      from taskq.group_stops(_queue, k.key, ts) as c
+    )) end
   from listed k
   left join taskq.groups g on g.queue = _queue and g.key = k.key
   cross join lateral taskq.group_slots(_queue, k.key, ts) as s

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../lib/database.ts';
+import type { Cause } from './explain-task.ts';
 
 /** A group of a queue. Times are ISO 8601. */
 export interface ListedGroup {
@@ -18,7 +19,12 @@ export interface ListedGroup {
   readonly paused_at: string | null;
   readonly paused_by: string | null;
   readonly pause_reason: string | null;
+  /** What stops it; empty: nothing. */
+  readonly stops: readonly GroupStop<string>[];
 }
+
+/** What stops a group; `Time` as in `Cause`. */
+export type GroupStop<Time> = Extract<Cause<Time>, { readonly cause: 'group_paused' | 'group_held' }>;
 
 export interface GroupPage {
   /** Only groups after this one. */
@@ -35,7 +41,8 @@ export async function listGroups(
   { after = '', limit = 100, stopped = false }: GroupPage = {},
 ): Promise<ListedGroup[]> {
   const rows = await db.query<{ found: ListedGroup }>({
-    text: "select to_jsonb(g) - 'extra' as found from taskq.list_groups($1, $2, $3, $4) as g",
+    text: `select to_jsonb(g) - 'extra' || jsonb_build_object('stops', coalesce(g.extra -> 'stops', '[]')) as found
+      from taskq.list_groups($1, $2, $3, $4) as g`,
     values: [queue, after, limit, JSON.stringify({ stopped })],
   });
   return rows.map(({ found }) => found);

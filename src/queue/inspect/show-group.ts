@@ -1,5 +1,4 @@
 import type { Queryable } from '../../lib/database.ts';
-import type { Cause } from './explain-task.ts';
 import type { ListedGroup } from './list-groups.ts';
 
 /** A group of a queue, with its settings and tasks. Times are ISO 8601. */
@@ -8,8 +7,6 @@ export interface ShownGroup extends ListedGroup {
   readonly applies: GroupApplies;
   /** When its rate allows the next slot; null: now, or it has no rate. */
   readonly next_slot_at: string | null;
-  /** What stops the group; empty: nothing. */
-  readonly stops: readonly GroupStop<string>[];
   /** The first ten tasks that have a slot. */
   readonly holders: readonly GroupHolder[];
   /** The ten tasks that get the next slots, in order. */
@@ -30,9 +27,6 @@ export interface GroupApplying<Value> {
   readonly value: Value;
   readonly from: 'group' | 'queue' | 'defaults';
 }
-
-/** What stops a group; `Time` as in `Cause`. */
-export type GroupStop<Time> = Extract<Cause<Time>, { readonly cause: 'group_paused' | 'group_held' }>;
 
 /** A task that has a slot of its group. */
 export interface GroupHolder {

@@ -46,8 +46,9 @@ export const groupsList: CliCommand<ListOptions> = {
 const COLUMNS = `
 Columns:
   LIMIT      tasks that may have a slot at a time; - is any number, 0 a group that is
-             stopped: taskq groups show says by what
+             stopped
   RATE       rate at which tasks get slots, and how many get one at once after a pause
   HOLDING    tasks that have a slot
   WAITING    tasks that wait for a slot
-  DELAYED    tasks that wait for their time, and then for a slot`;
+  DELAYED    tasks that wait for their time, and then for a slot
+  STOPPED    a pause, the dead letter at which it is held, or the task that put it off`;

@@ -43,7 +43,7 @@ others follow; if it fails, the next one tries after the same time. taskq types 
   },
   async run(context, { args, options }) {
     const name = checkedName('type', args[0]!);
-    const settings = withProbe(readSettings(options, TYPE_SETTINGS), options);
+    const settings = settingsOf(options);
     const acting = await actingOf(options);
     const db = await context.database();
     const accepted = await acceptedTypes(context);
@@ -57,13 +57,12 @@ others follow; if it fails, the next one tries after the same time. taskq types 
   },
 };
 
-function withProbe(
-  settings: Readonly<Record<string, unknown>>,
-  { probeAfter }: ProbeOptions,
-): Readonly<Record<string, unknown>> {
-  if (probeAfter === undefined) return settings;
-  const { breaker } = settings as { readonly breaker?: object | null };
-  if (!breaker)
+function settingsOf(options: SettingOptions & ProbeOptions): Readonly<Record<string, unknown>> {
+  const { probeAfter, breaker: given } = options;
+  if (probeAfter !== undefined && (given === undefined || given === 'default'))
     throw badOption(`--probe-after ${JSON.stringify(probeAfter)}: give it with --breaker, such as 5/1m`);
+  const settings = readSettings(options, TYPE_SETTINGS);
+  if (probeAfter === undefined) return settings;
+  const breaker = settings.breaker as object;
   return { ...settings, breaker: { ...breaker, probe_after_ms: probeAfterMs(probeAfter, '--probe-after') } };
 }
