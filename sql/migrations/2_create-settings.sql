@@ -203,8 +203,8 @@ create type taskq.standing_limit as (
 create type taskq.group_turn as (
   queue text,
   key text,
-  -- How many of its tasks may have a slot, and how many have one. 2147483647: any number, uncounted. Without a limit
-  -- (endless), but with a rate, it may have so many that no worker has claimed.
+  -- How many of its tasks may have a slot, and how many have one; 2147483647: any number, uncounted. In a group without
+  -- a limit (endless) that has a rate, only slots that no worker has claimed count.
   most integer,
   endless boolean,
   ordered boolean,

@@ -68,10 +68,8 @@ begin
   )
   select k.key, g.group_limit, nullif(s.most, 2147483647), s.rate, taskq.burst_of(taskq.rate_of(s.rate), s.burst),
     n.holding, n.waiting, n.delayed, g.paused_at, g.paused_by,
-    g.pause_reason, case when s.most = 0 then jsonb_build_object('stops', (
-      select jsonb_agg(jsonb_build_object('cause', c.cause, 'until', nullif(c.until, 'infinity')) || c.about)
-      from taskq.group_stops(_queue, k.key, ts) as c
-    )) end
+    g.pause_reason,
+    case when s.most = 0 then jsonb_build_object('stops', taskq.stops_of_group(_queue, k.key, ts)) end
   from listed k
   left join taskq.groups g on g.queue = _queue and g.key = k.key
   cross join lateral taskq.group_slots(_queue, k.key, ts) as s

@@ -45,12 +45,7 @@ begin
           'from', case when q.group_on_dead is null then 'defaults' else 'queue' end
         )
       ),
-      'stops', coalesce((
-        select jsonb_agg(
-          jsonb_build_object('cause', c.cause, 'until', nullif(c.until, 'infinity')) || c.about
-        )
-        from taskq.group_stops(_queue, _group, ts) as c
-      ), '[]'),
+      'stops', coalesce(taskq.stops_of_group(_queue, _group, ts), '[]'),
       'holders', coalesce((
         select jsonb_agg(
           jsonb_build_object(

@@ -55,15 +55,16 @@ declare
 begin
   -- What most groups need and no more: for a claim of few tasks, starting an expression costs more than computing it.
   select array_agg(row(
-      g.queue, g.key, l.most, l.most = unlimited, l.most < unlimited and l.is_strict, h.held, l.rate, l.burst,
+      g.queue, g.key, l.most, l.most = unlimited, l.ordered, h.held, l.rate, l.burst,
       null, null, null, null, null, null, null, null, null, null
     )::taskq.group_turn),
     sum(greatest(l.most::bigint - h.held, 0)), bool_or(l.rate is not null), bool_or(h.any_unclaimed),
-    bool_or(l.most < unlimited and l.is_strict), bool_or(l.most = unlimited or not l.is_strict),
-    bool_or(l.most between 2 and unlimited - 1 and l.is_strict)
+    bool_or(l.ordered), bool_or(not l.ordered), bool_or(l.ordered and l.most > 1)
   into groups, free_slots, any_has_rate, any_may_swap, any_is_ordered, any_is_unordered, any_orders_several
   from unnest(_group_queues, _group_keys) as g (queue, key)
-  cross join lateral (select * from taskq.group_slots(g.queue, g.key, _ts) offset 0) as l
+  cross join lateral (
+    select s.*, s.most < unlimited and s.is_strict as ordered from taskq.group_slots(g.queue, g.key, _ts) as s offset 0
+  ) as l
   cross join lateral (
     -- A group without a limit needs no count, unless it has a rate.
     select (count(*) filter (where l.most < unlimited or t.lease_owner is null))::integer as held,
