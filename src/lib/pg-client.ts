@@ -15,10 +15,12 @@ export interface PgPool extends Pick<PgClient, 'query'> {
 }
 
 /**
- * Runs our statements on the application's connection, in its transaction. Throws TaskqError `bad_option` for a pool,
- * whose statements would run outside it.
+ * Runs our statements on the application's connection, in its transaction. Throws TaskqError `bad_option` for what is
+ * not a client, and for a pool, whose statements would run outside it.
  */
 export function queryableOf(client: PgClient): Queryable {
+  if (typeof client?.query !== 'function')
+    throw badOption('client has no function query', 'pass a client of pg, such as pool.connect() returns');
   if (typeof client.totalCount === 'number')
     throw badOption(
       'client is a pool: its statements run outside your transaction',

@@ -1,5 +1,6 @@
 import { backingOffMs } from '../lib/backing-off.ts';
 import { isPassing, type Queryable } from '../lib/database.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { messageOf } from '../lib/thrown.ts';
 import { Wakeup } from '../lib/wakeup.ts';
 import { reloadWorker } from '../queue/protocol/register-worker.ts';
@@ -34,19 +35,15 @@ export async function reload(
     return;
   }
   const { handlers } = news;
-  try {
-    await prepareHandlers(handlers, { checkFunctions: () => checkRunFunction(db) });
-  } catch (error) {
-    events.event('handlers.not_reloaded', { changed, error: { message: messageOf(error) } });
-    return;
-  }
   let isStored: boolean;
   try {
-    isStored = await storeSettings(db, state, handlers);
+    await retryPassing(stop, () => prepareHandlers(handlers, { checkFunctions: () => checkRunFunction(db) }));
+    isStored = await retryPassing(stop, () => storeSettings(db, state, handlers));
   } catch (error) {
     if (!stop.aborted)
       events.event('handlers.not_reloaded', { changed, error: { message: messageOf(error) } });
-    throw error;
+    if (!isNotReady(error)) throw error;
+    return;
   }
   // A pending store of the previous handlers may finish after this one: then store once more.
   state.unstored = isStored && state.unstored === undefined ? undefined : handlers;
@@ -66,20 +63,30 @@ export async function reload(
  */
 async function storeSettings(
   db: Queryable,
-  { workerId, options, shutdown: { stop } }: WorkerState,
+  { workerId, options }: WorkerState,
   handlers: Handlers,
 ): Promise<boolean> {
+  const { isStored, leftOut } = await reloadWorker(
+    db,
+    workerId,
+    declaredSettings(handlers, options.configured),
+  );
+  if (isStored) logLeftOut(options.events, leftOut);
+  return isStored;
+}
+
+/** A handler lacks what it needs. */
+function isNotReady(error: unknown): error is TaskqError {
+  return error instanceof TaskqError && error.code === 'handler_not_ready';
+}
+
+/** Retry while the database does not answer or is busy: the files are not looked at again until the next edit. */
+async function retryPassing<Value>(stop: AbortSignal, work: () => Promise<Value>): Promise<Value> {
   for (let failures = 1; ; failures++) {
     try {
-      const { isStored, leftOut } = await reloadWorker(
-        db,
-        workerId,
-        declaredSettings(handlers, options.configured),
-      );
-      if (isStored) logLeftOut(options.events, leftOut);
-      return isStored;
+      return await work();
     } catch (error) {
-      if (!isPassing(error) || stop.aborted) throw error;
+      if (!isPassing(isNotReady(error) ? error.cause : error) || stop.aborted) throw error;
       await new Wakeup().wait(backingOffMs(failures, Math.random()), stop);
     }
   }

@@ -25,7 +25,7 @@ export class Shutdown {
     return this.#exitCode;
   }
 
-  /** End normally, with exit code 0. */
+  /** Claim no more and drain. The exit code stays as it is. */
   finish(): void {
     this.#own.abort();
   }

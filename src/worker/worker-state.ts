@@ -126,12 +126,10 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
         // The task keeps its place in the queue, which our cursor has passed.
         this.wake(held.task.queue, held.task.availableAtUs);
       },
-      onNotStored: (held, error) => this.#logNotStored(held, describeRefusal(error)),
-      onRefused: ({ id }, error) =>
-        events.event('outcome.refused', { task_id: id, error: { message: describeRefusal(error) } }),
+      onNotStored: ({ task }, error) => this.#logUnstored('outcome.not_stored', task, describeRefusal(error)),
+      onRefused: ({ task }, error) => this.#logUnstored('outcome.refused', task, describeRefusal(error)),
       keepsLogOf: (type) => this.claimContext.keepsLogOf(type),
-      onNoteRefused: ({ id }, refusal) =>
-        events.event('note.refused', { task_id: id, error: { message: refusal } }),
+      onNoteRefused: ({ task }, refusal) => this.#logUnstored('note.refused', task, refusal),
       onStatementFailed: (error) => this.onStatementFailed(error),
       onSent: () => {
         this.#leaveOutRefused();
@@ -331,7 +329,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     const { consequence } = answer;
     this.ends.settled(held, answer);
     if (consequence?.reason === NOT_STORED && held.outcome.kind !== 'dead')
-      this.#logNotStored(held, 'the back-off of the task cannot be evaluated');
+      this.#logUnstored('outcome.not_stored', held.task, 'the back-off of the task cannot be evaluated');
     const { outcome, task } = held;
     const isFollowed = outcome.kind === 'completed' && outcome.followUps !== undefined;
     // The next task of a group, or the next step of a workflow.
@@ -341,8 +339,12 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       this.workArrived.trigger();
   }
 
-  #logNotStored({ id }: HeldTask, error: string): void {
-    this.options.events.event('outcome.not_stored', { task_id: id, error: { message: error } });
+  #logUnstored(
+    event: 'outcome.not_stored' | 'outcome.refused' | 'note.refused',
+    { id, type }: HeldTask['task'],
+    why: string,
+  ): void {
+    this.options.events.event(event, { task_id: id, type, error: { message: why } });
   }
 }
 

@@ -125,7 +125,7 @@ group ann of queue mail has a burst of 20
     [['--rate', '0/1s'], '--rate "0/1s": expected n/duration'],
     [['--rate', '1/0s'], '--rate "1/0s": expected n/duration'],
     [['--rate', '5/1s', '--burst', '0'], '--burst "0": expected a whole number from 1 to 100000'],
-    [['--burst', '5'], 'burst 5 needs a rate'],
+    [['--burst', '5'], 'taskq: --burst 5 needs a rate'],
     [[], 'nothing to set: give --limit 1 or --rate 10/1s'],
   ])('%j is refused in one line, and nothing is stored', async (args, message) => {
     const { code, stdout, stderr } = await project.run(['groups', 'set', 'mail', 'ann', ...args]);

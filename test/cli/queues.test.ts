@@ -243,7 +243,8 @@ describe('taskq queues', () => {
       '--rate "100": expected n/duration such as 100/1m: n 1 to 1000000, duration 1ms to 366d',
     ],
     [['set', 'q', '--rate', '5/1m', '--burst', '0'], '--burst "0": expected a whole number from 1 to 100000'],
-    [['set', 'q', '--burst', '5'], 'set_queue: burst 5 needs a rate'],
+    [['set', 'q', '--burst', '5'], '--burst 5 needs a rate'],
+    [['set', 'q', '--group-burst', '5'], '--group-burst 5 needs a rate'],
     [['pause', 'q', '--for', '0s'], '--for 0s: expected more than 0'],
     [['pause', ' q'], 'queue " q": blanks at the beginning or end are not allowed'],
   ])('taskq queues %j is refused with what was expected, exit 2', async (args, expected) => {

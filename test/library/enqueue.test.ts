@@ -268,6 +268,13 @@ describe("in the caller's transaction", () => {
     }
   });
 
+  test('refuses what is not a client', async () => {
+    const refused = { code: 'bad_option', message: 'client has no function query' };
+    const client = {} as unknown as PgClient;
+    await expect(library.open().enqueue('work', {}, { client })).rejects.toMatchObject(refused);
+    expect(await counted()).toBe('0');
+  });
+
   test("the transaction may use the only client of the queue's own pool", async () => {
     const pool = openPool(library.url, 1);
     try {

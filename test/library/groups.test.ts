@@ -86,7 +86,14 @@ describe('groups', () => {
     expect(await queue.showGroup('mail', 'ann')).toMatchObject({
       applies: { rate: { value: '10/1s', from: 'queue' } },
     });
-    await expect(queue.setGroup('mail', 'ann', { burst: 2 })).rejects.toThrow('burst 2 needs a rate');
+    await expect(queue.setGroup('mail', 'ann', { burst: 2 })).rejects.toMatchObject({
+      code: 'bad_option',
+      message: 'burst 2 needs a rate',
+    });
+    await expect(queue.setQueue('news', { groupBurst: 2 })).rejects.toMatchObject({
+      code: 'bad_option',
+      message: 'groupBurst 2 needs a rate',
+    });
   });
 
   test('are shown with their settings, what stops them, who has their slots and who is next', async () => {

@@ -10,7 +10,7 @@ test('a handler sees every field it logged, also 0, false, null and empty ones',
   );
 });
 
-test('an event of a task whose name does not say what happened is explained', () => {
+test('an event of a task is explained, unless its name says what happened', () => {
   const about = { task_id: '7', type: 'send' };
   const msg = 'the handler ignores its abort signal';
   expect(describeLine({ event: 'task.abandoned', msg, ...about, abandoned: 1 })).toBe(
@@ -18,6 +18,13 @@ test('an event of a task whose name does not say what happened is explained', ()
   );
   expect(describeLine({ event: 'task.started', msg: 'an attempt starts', ...about, attempt: 1 })).toBe(
     'task.started  send 7, attempt 1',
+  );
+});
+
+test('an event of a task whose type is not known names the task', () => {
+  const msg = 'a handler blocked the event loop';
+  expect(describeLine({ event: 'worker.unresponsive', msg, task_id: '7' })).toBe(
+    `worker.unresponsive  task 7, ${msg}`,
   );
 });
 

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RunningTaskq } from '../support/start-taskq.ts';
@@ -322,6 +322,33 @@ describe('work --watch', () => {
     expect(await resultOf('needy')).toBe('one');
     write(handlers, { 'needy.mjs': needing('two') });
     await logged(worker, 'handlers.reloaded');
+    expect(await resultOf('needy')).toBe('two');
+  });
+
+  test('uses a changed handler once what it needs answers again, without another edit', async () => {
+    const { root, handlers, worker } = await watching({ 'needy.mjs': 'export default () => "one"' });
+    const down = join(root, 'down');
+    const asked = join(root, 'asked');
+    writeFileSync(down, '');
+    write(handlers, {
+      'needy.mjs': `
+        import { existsSync, writeFileSync } from 'node:fs';
+        export default {
+          prepare() {
+            writeFileSync(${JSON.stringify(asked)}, '');
+            if (!existsSync(${JSON.stringify(down)})) return;
+            throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+          },
+          run: () => 'two',
+        };`,
+    });
+    await until(
+      async () => existsSync(asked),
+      async () => worker.stdout(),
+    );
+    rmSync(down);
+    await logged(worker, 'handlers.reloaded');
+    expect(eventsOf(worker, 'handlers.not_reloaded')).toEqual([]);
     expect(await resultOf('needy')).toBe('two');
   });
 

@@ -30,7 +30,7 @@ begin
     where g.queue = _queue and g.key = _group and g.rate is not null and not _settings ? 'rate'
   ) then
     raise exception 'set_group: burst % needs a rate', _settings -> 'burst'
-      using errcode = 'invalid_parameter_value';
+      using errcode = 'invalid_parameter_value', constraint = 'a_burst_needs_a_rate';
   end if;
   select taskq.replaced_settings(to_jsonb(g) || jsonb_build_object('limit', g.group_limit), _settings) into before
   from taskq.groups g where g.queue = _queue and g.key = _group for no key update;

@@ -26,7 +26,7 @@ begin
   limit 1;
   if found then
     raise exception 'set_queue: % % needs a rate', burst, _settings -> burst
-      using errcode = 'invalid_parameter_value';
+      using errcode = 'invalid_parameter_value', constraint = 'a_burst_needs_a_rate';
   end if;
   select taskq.replaced_settings(q.operator, _settings) into before
   from taskq.queues q where q.name = _queue for no key update;

@@ -1,3 +1,4 @@
+import { badOption } from '../../lib/bad-option.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { redactUrl } from '../../lib/redact-url.ts';
 import {
@@ -6,7 +7,7 @@ import {
   isAnyServerError,
   serverTrouble,
 } from '../../lib/server-trouble.ts';
-import { refusalOf } from '../../queue/protocol/refusal.ts';
+import { isBurstAlone, refusalOf } from '../../queue/protocol/refusal.ts';
 import { notGranted } from '../../queue/schema/not-granted.ts';
 
 /**
@@ -31,6 +32,7 @@ function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl:
   const where = redactUrl(databaseUrl);
   const refused = (message: string, hint: string) =>
     new TaskqError('database_refused', message, { hint, cause: error });
+  if (isBurstAlone(error)) return badOption(error.message.replace(/^\w+: (group_)?burst/, burstFlag));
   switch (state) {
     case '42501':
       return (
@@ -52,6 +54,10 @@ function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl:
       if (state.startsWith('40')) return refused(`${where}: ${error.message}`, 'try again');
       return serverTrouble(error, databaseUrl) ?? refusalOf(error, '');
   }
+}
+
+function burstFlag(_name: string, ofGroup: string | undefined): string {
+  return ofGroup === undefined ? '--burst' : '--group-burst';
 }
 
 function unreachable(error: Error, code: string, databaseUrl: string): TaskqError {

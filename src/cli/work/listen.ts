@@ -31,7 +31,9 @@ export function listen(): WorkSignals {
     else if (now - first.at >= SECOND_SIGNAL_MS) hurry.abort();
     stop.abort();
   };
-  const onMessage = ({ kind }: ToSupervised) => {
+  // A parent that is not our supervisor may send anything, null too.
+  const onMessage = (message: ToSupervised | null) => {
+    const kind = message?.kind;
     if (kind === 'hurry') hurry.abort();
     if (kind === 'hurry' || kind === 'stop') stop.abort();
   };

@@ -125,24 +125,24 @@ export async function claim(db: Queryable, request: ClaimRequest): Promise<Claim
   const rows = await (request.form === 'optimistic' ? claimOptimistically : claimRows)(db, request);
   // The row that reports how far the claim read comes last.
   const last = rows.at(-1);
-  const looked = last?.id === null ? lookedOf(last) : null;
-  const tasks = looked === null ? rows : rows.slice(0, -1);
-  const isProbe = last?.id === null && last.extra.probe === true;
+  const report = last?.id === null ? last : undefined;
+  const tasks = report === undefined ? rows : rows.slice(0, -1);
+  const isProbe = report?.extra.probe === true;
   // The rows come in the order of the table's pages.
   return {
     tasks: (tasks as ClaimRow[])
       .map((row) => ({ ...taskOf(row), ...(isProbe && { isProbe }) }))
       .sort(byUrgency),
-    looked,
+    looked: report === undefined ? null : lookedOf(report),
     isProbe,
-    refused: (last?.id === null && last.extra.refused) || [],
+    refused: report?.extra.refused ?? [],
   };
 }
 
 function claimRows(db: Queryable, request: ClaimRequest): Promise<(ClaimRow | LookedRow)[]> {
   return db.query<ClaimRow | LookedRow>({
     name: request.oneByOne ? 'taskq_claim_one_by_one' : 'taskq_claim',
-    text: `select ${CLAIMED}, extra from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8, '${optionsOf(request)}')`,
+    text: `select ${CLAIMED} from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8, '${optionsOf(request)}')`,
     ...askedOf(request),
   });
 }
@@ -161,7 +161,7 @@ async function claimOptimistically(db: Queryable, request: ClaimRequest): Promis
   const tasks = await db
     .query<ClaimRow>({
       name: 'taskq_get_claimed',
-      text: `select ${CLAIMED}, extra from taskq.get_claimed($1, $2, $3)`,
+      text: `select ${CLAIMED} from taskq.get_claimed($1, $2, $3)`,
       values: [request.workerId, leases.map(({ id }) => id), leases.map(({ lease_no }) => lease_no)],
       ...deadlineOf(request),
     })

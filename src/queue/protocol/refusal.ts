@@ -1,4 +1,5 @@
 import { UnknownTypeError } from '../../domain/errors.ts';
+import { badOption } from '../../lib/bad-option.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { type AnyServerError, isAnyServerError, serverTrouble } from '../../lib/server-trouble.ts';
 import { notGranted } from '../schema/not-granted.ts';
@@ -16,6 +17,8 @@ export function refusalOf(error: unknown, type: string, databaseUrl?: string): u
   }
   if (code === '22023' && constraint === 'a_task_is_replaced_by_its_type')
     return new TaskqError('key_of_another', message.replace(/^enqueue: /, ''), { cause: error });
+  if (isBurstAlone(error))
+    return badOption(message.replace(/^\w+: /, '').replace('group_burst', 'groupBurst'));
   if (code === '22023') {
     const ofWorkflow = constraint !== undefined && OF_WORKFLOWS.includes(constraint);
     const said = message.replace(ofWorkflow ? /^\w+: / : /^run_workflow: /, '');
@@ -39,6 +42,11 @@ export function refusalOf(error: unknown, type: string, databaseUrl?: string): u
     });
   }
   return notGranted(error, databaseUrl) ?? error;
+}
+
+/** Whether a queue or a group was to get a burst, but has no rate: `set_queue: group_burst 4 needs a rate`. */
+export function isBurstAlone({ code, constraint }: Refusal): boolean {
+  return code === '22023' && constraint === 'a_burst_needs_a_rate';
 }
 
 /** What our functions refuse of workflows. Their names say nothing to who starts one, or adds a step. */

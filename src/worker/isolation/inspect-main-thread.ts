@@ -18,9 +18,15 @@ export async function inspectMainThread(limitMs: number): Promise<Busy | undefin
   const session = new Session();
   try {
     session.connectToMainThread();
+    return await ask(session, limitMs);
   } catch {
     return undefined;
+  } finally {
+    session.disconnect();
   }
+}
+
+function ask(session: Session, limitMs: number): Promise<Busy | undefined> {
   return new Promise<Busy | undefined>((resolve) => {
     setTimeout(resolve, limitMs, undefined);
     const urls = new Map<string, string>();
@@ -33,10 +39,7 @@ export async function inspectMainThread(limitMs: number): Promise<Busy | undefin
     });
     session.post('Debugger.enable');
     session.post('Debugger.pause');
-  }).finally(() => {
-    session.post('Debugger.disable');
-    session.disconnect();
-  });
+  }).finally(() => session.post('Debugger.disable'));
 }
 
 const HERE = new URL('..', import.meta.url).href;

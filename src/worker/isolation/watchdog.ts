@@ -60,10 +60,8 @@ export class Watchdog {
     const rows = this.#table.rows();
     const silence: Silence = { rows, lastEntered, now, silentMs, graceMs, cancels };
     if (patienceWith(silence) > 0) return false;
-    this.#isBusy = true;
-    const busy = await inspectMainThread(INSPECTION_MS);
+    const busy = await this.#alone(() => inspectMainThread(INSPECTION_MS));
     const verdict = decideUnresponsive(silence, busy);
-    this.#isBusy = false;
     if (verdict.kind === 'wait') {
       const waitMs = busy === undefined ? Math.min(verdict.ms, INSPECTION_MS) : verdict.ms;
       this.#decided = { beat: lastBeat, at: now, until: processClock() + waitMs };
@@ -75,9 +73,17 @@ export class Watchdog {
       this.#lastBeatOfShared = lastBeat;
       return true;
     }
-    this.#isBusy = true;
-    await endProcess(this.#setup, verdict, isStillBlocked);
-    this.#isBusy = false;
+    await this.#alone(() => endProcess(this.#setup, verdict, isStillBlocked));
     return false;
+  }
+
+  /** Meanwhile other checks decide nothing. */
+  async #alone<Value>(work: () => Promise<Value>): Promise<Value> {
+    this.#isBusy = true;
+    try {
+      return await work();
+    } finally {
+      this.#isBusy = false;
+    }
   }
 }

@@ -1,4 +1,5 @@
 import { formatDuration } from '../../lib/duration.ts';
+import type { EventName } from './events.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -21,11 +22,19 @@ const SHOWN_ELSEWHERE = new Set([
   'fields',
 ]);
 
-/** Events of a task whose name does not say what happened. */
-const NOT_SELF_EXPLANATORY: ReadonlySet<unknown> = new Set([
-  'task.abandoned',
-  'result.not_stored',
-  'lease.lost',
+/** Events that need no message: their names and fields say what happened to which task. */
+const SELF_EXPLANATORY: ReadonlySet<unknown> = new Set<EventName>([
+  'task.started',
+  'task.completed',
+  'task.failed',
+  'task.failed_completed',
+  'task.died',
+  'task.snoozed',
+  'task.cancelled',
+  'task.given_back',
+  'task.rescued',
+  'task.refused',
+  'task.log',
 ]);
 
 /** Format a log line for a person: the event, the task, the other fields, and an error's message and position. */
@@ -45,7 +54,7 @@ export function describeLine(line: Line): string {
   } = line;
   const parts = [
     event === 'task.log' ? msg : null,
-    id === undefined ? null : `${type} ${id}`,
+    id === undefined || id === null ? null : `${type ?? 'task'} ${id}`,
     attempt === undefined ? null : `attempt ${attempt}`,
     typeof ranMs === 'number' ? `ran ${formatDuration(ranMs)}` : null,
     typeof retryMs === 'number' ? `again in ${formatDuration(retryMs)}` : null,
@@ -53,7 +62,7 @@ export function describeLine(line: Line): string {
     typeof reason === 'string' ? `reason ${reason}` : null,
     ...Object.entries(line).flatMap(([key, value]) => (SHOWN_ELSEWHERE.has(key) ? [] : other(key, value))),
     ...Object.entries(fields ?? {}).map(([key, value]) => named(key, value)),
-    (id === undefined && event !== 'task.log') || NOT_SELF_EXPLANATORY.has(event) ? msg : null,
+    SELF_EXPLANATORY.has(event) ? null : msg,
     event === 'worker.stopping' ? describeGrace(line) : null,
   ].filter((part) => part !== null);
   return `${event}  ${parts.join(', ')}${describeError(error)}`;

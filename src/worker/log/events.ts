@@ -246,17 +246,17 @@ export const EVENTS = {
   'outcome.not_stored': [
     'error',
     'the database could not store the outcome; the task became a dead letter',
-    ['task_id', 'error'],
+    ['task_id', 'type', 'error'],
   ],
   'outcome.refused': [
     'error',
     'the database refused to record any outcome of the task; its lease runs out',
-    ['task_id', 'error'],
+    ['task_id', 'type', 'error'],
   ],
   'note.refused': [
     'warn',
     'the database refused what the handler reported while it ran: that is not stored',
-    ['task_id', 'error'],
+    ['task_id', 'type', 'error'],
   ],
 } as const satisfies Record<string, readonly [Level, string, readonly (keyof EventFields)[]]>;
 

@@ -20,8 +20,9 @@ export class EndLog {
   }
 
   /** The database has answered its outcome. */
-  settled(held: EndedTask, answer: SettleAnswer): void {
-    this.counts.count(logOutcome(this.#events, this.#notStored, held, answer));
+  settled(held: EndedTask, { answer, consequence }: SettleAnswer): void {
+    if (answer === 'lost') this.lost(held, held.ranMs);
+    else this.counts.count(logOutcome(this.#events, this.#notStored, held, consequence));
   }
 
   /**
@@ -44,8 +45,9 @@ export class EndLog {
   }
 
   /** Another worker has its lease: nothing is recorded. */
-  lost({ task: { id, type, attempts } }: HeldTask): void {
-    this.#events.event('lease.lost', { task_id: id, type, attempt: attempts + 1 });
+  lost({ task: { id, type, queue, attempts } }: HeldTask, ranMs: number | null = null): void {
+    const ran_ms = ranMs === null ? null : Math.round(ranMs);
+    this.#events.event('lease.lost', { task_id: id, type, queue, attempt: attempts + 1, ran_ms });
     this.counts.count('lost');
   }
 }

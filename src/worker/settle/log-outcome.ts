@@ -5,16 +5,19 @@ import type { EventLog } from '../log/events.ts';
 import type { OnceAMinute } from '../log/once-a-minute.ts';
 import type { End } from './end-counts.ts';
 
-/** Log what became of an attempt, a result that is not stored at most once a minute for its type. Returns how to count it. */
+/**
+ * Log what became of an attempt whose outcome is recorded, a result that is not stored at most once a minute for its
+ * type. Returns how to count it.
+ */
 export function logOutcome(
   events: EventLog,
   notStored: OnceAMinute,
   { task, outcome, ranMs }: EndedTask,
-  { answer, consequence }: SettleAnswer,
+  consequence: SettleAnswer['consequence'],
 ): End {
   const note = 'resultNote' in outcome ? outcome.resultNote : null;
   const isPlain = outcome.kind === 'completed' && consequence === null && note === null;
-  if (answer !== 'lost' && isPlain && !events.isDebugEnabled) return 'completed';
+  if (isPlain && !events.isDebugEnabled) return 'completed';
   const about = {
     task_id: task.id,
     type: task.type,
@@ -22,10 +25,6 @@ export function logOutcome(
     attempt: task.attempts + 1,
     ran_ms: ranMs === null ? null : Math.round(ranMs),
   };
-  if (answer === 'lost') {
-    events.event('lease.lost', about);
-    return 'lost';
-  }
   if (note !== null && notStored.pass(task.type)) {
     const { ran_ms: _, ...which } = about;
     events.event('result.not_stored', { ...which, bytes: note.bytes, reason: note.reason });
@@ -48,10 +47,13 @@ export function logOutcome(
     case 'snoozed':
       events.event('task.snoozed', { ...about, ...retry });
       return 'snoozed';
-    default:
+    case 'failed':
+    case 'dead':
       if (consequence?.status === 'completed') events.event('task.failed_completed', { ...about, ...error });
       else events.event('task.failed', { ...about, ...retry, ...error });
       return 'failed';
+    default:
+      return outcome satisfies never;
   }
 }
 
