@@ -14,7 +14,7 @@ import { type Databases, openDatabases } from './open-databases.ts';
 import { badRequest, notFound, Problem, problemOf } from './problem.ts';
 import { refuseForeign, refuseHost } from './refuse-foreign.ts';
 import { RequestCounts } from './request-counts.ts';
-import { type Call, isRecorded, type QueryParameter, type Route } from './route.ts';
+import { type Call, fullPathOf, isRecorded, type QueryParameter, type Route } from './route.ts';
 import { ROUTES } from './route-table.ts';
 import type { ServerOptions, TaskqServer } from './server-options.ts';
 import { asksToSignIn, isSecure, signInPage } from './sign-in.ts';
@@ -170,7 +170,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
   return {
     problem: (error: unknown) => problemOf(error, report).toResponse(),
     counted(response: Response, route?: Route): Response {
-      requests.add(route, response.status);
+      requests.add(route && { method: route.method, path: fullPathOf(route) }, response.status);
       return response;
     },
     async answer(route: Route, request: Request, path: Readonly<Record<string, string>>): Promise<Response> {

@@ -1,5 +1,4 @@
 import type { Metric } from './prometheus.ts';
-import { fullPathOf, type Route } from './route.ts';
 
 interface Count {
   readonly route: string;
@@ -13,9 +12,8 @@ export class RequestCounts {
   readonly #counts = new Map<string, Count>();
 
   /** Undefined: no route of the table. */
-  add(answered: Route | undefined, code: number): void {
-    const route = answered === undefined ? '_other' : fullPathOf(answered);
-    const method = answered?.method ?? '_other';
+  add(answered: { readonly method: string; readonly path: string } | undefined, code: number): void {
+    const { path: route, method } = answered ?? { path: '_other', method: '_other' };
     const key = `${method} ${route} ${code}`;
     const count = this.#counts.get(key) ?? { route, method, code, requests: 0 };
     count.requests += 1;

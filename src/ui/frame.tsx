@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from './lib/app.ts';
-import { useKeys } from './lib/keys.ts';
 import { go, hrefTo } from './lib/place.ts';
 import { chooseTheme, chosenTheme, THEMES, type Theme } from './lib/theme.ts';
+import { useKeys } from './lib/use-keys.ts';
 import { ActivityButton, Toast } from './parts/activity-view.tsx';
 import { Help } from './parts/help.tsx';
 import { LiveState } from './parts/live-state.tsx';

@@ -6,12 +6,12 @@ import {
   type CallbacksLeftOut,
   type DeclaredSettings,
   type Difference,
-  type Registered,
   registerWorker,
   reloadWorker,
   unregisterWorker,
 } from '../queue/protocol/register-worker.ts';
 import { type Handlers, settingsOf } from './handlers/load-handlers.ts';
+import type { FirstRegistered } from './lease/registered-worker.ts';
 import type { EventLog } from './log/events.ts';
 import type { ConfiguredSettings, WorkerOptions } from './worker-options.ts';
 import type { WorkerState } from './worker-state.ts';
@@ -29,12 +29,6 @@ export function declaredSettings(
     defaults: configured?.defaults,
     queueSettings: configured?.queues,
   };
-}
-
-/** What a worker has got by registering. */
-export interface FirstRegistered extends Registered {
-  /** Makes its name unique. */
-  readonly uniquePart: string;
 }
 
 /** Register a worker that starts. */

@@ -12,15 +12,10 @@ import { prepareHandlers } from './handlers/prepare-handlers.ts';
 import { type HeartbeatSettings, startHeartbeats } from './heartbeat/heartbeats.ts';
 import { showCurrentLease } from './isolation/show-current-lease.ts';
 import { statementDeadlineMs } from './lease/lease-length.ts';
+import type { FirstRegistered } from './lease/registered-worker.ts';
 import { startLoops } from './loops.ts';
 import { onHeartbeatMessage } from './on-heartbeat-message.ts';
-import {
-  type FirstRegistered,
-  logDifferences,
-  logLeftOut,
-  registerAtFirst,
-  unregister,
-} from './registration.ts';
+import { logDifferences, logLeftOut, registerAtFirst, unregister } from './registration.ts';
 import { watchExit } from './supervise/watch-exit.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 import { WorkerState } from './worker-state.ts';

@@ -2,15 +2,8 @@ import type { Command, Option } from 'commander';
 import { buildProgram } from '../program.ts';
 import type { Suggestions } from '../run/command.ts';
 import { collect } from '../select/collect.ts';
-import { type Known, knownBy, type NamesOf } from './names.ts';
+import { type Known, knownBy, type NamesOf, type Offer } from './names.ts';
 import { optionNamed, parseWords, type WordsBefore } from './parse-words.ts';
-
-/** A completion of the word at the cursor. */
-export interface Offer {
-  readonly value: string;
-  /** One line; may be empty. */
-  readonly about: string;
-}
 
 export type Completion =
   | { readonly kind: 'offers'; readonly offers: readonly Offer[] }

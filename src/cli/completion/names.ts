@@ -1,7 +1,13 @@
 import type { Command } from 'commander';
 import type { Queryable } from '../../lib/database.ts';
 import type { Context } from '../run/context.ts';
-import type { Offer } from './complete.ts';
+
+/** A completion of the word at the cursor. */
+export interface Offer {
+  readonly value: string;
+  /** One line; may be empty. */
+  readonly about: string;
+}
 
 /** A kind of names that the database stores. */
 export type Known =

@@ -1,4 +1,4 @@
-import type { Offer } from './complete.ts';
+import type { Offer } from './names.ts';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 

@@ -1,4 +1,4 @@
-import type { Stats, StatsPair } from './live.ts';
+import type { Stats, StatsPair } from './stats.ts';
 
 /** How many tasks a queue or a type has, as of the last sample. */
 export interface Depth {

@@ -1,4 +1,4 @@
-import type { Stats, StatsPair } from './live.ts';
+import type { Stats, StatsPair } from './stats.ts';
 
 /** The statuses that `GET stats` counts. */
 export const COUNTED = ['pending', 'blocked', 'leased', 'running', 'dead'] as const;

@@ -1,5 +1,3 @@
-import { useLayoutEffect, useRef } from 'preact/hooks';
-import { useApp } from './app.ts';
 import { remember, remembered } from './remembered.ts';
 
 /** What a key does: `g t` is a `g` and then a `t`. */
@@ -59,21 +57,4 @@ function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   const isText = target instanceof HTMLInputElement && !['checkbox', 'radio', 'button'].includes(target.type);
   return isText || target.matches('textarea, select, [contenteditable]');
-}
-
-/** Lets keys do something as long as the component is shown. */
-export function useKeys(bindings: readonly Binding[]): void {
-  const { keys } = useApp();
-  const latest = useRef(bindings);
-  latest.current = bindings;
-  const names = bindings.map((one) => one.keys).join();
-  // By their keys; what they do is the latest. They work as soon as what they are about is there.
-  useLayoutEffect(() => {
-    const removals = latest.current.map((binding, index) =>
-      keys.add({ ...binding, run: (event) => latest.current[index]?.run(event) }),
-    );
-    return () => {
-      for (const remove of removals) remove();
-    };
-  }, [keys, names]);
 }

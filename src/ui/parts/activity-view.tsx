@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Activity } from '../lib/activity.ts';
 import { useApp, useSeesAll } from '../lib/app.ts';
-import { useKeys } from '../lib/keys.ts';
 import { hrefTo } from '../lib/place.ts';
 import { useStore } from '../lib/store.ts';
 import { visible } from '../lib/text.ts';
+import { useKeys } from '../lib/use-keys.ts';
 import { Dialog } from './dialog.tsx';
 import { Empty } from './loaded.tsx';
 import { Time } from './text.tsx';

@@ -1,28 +1,7 @@
 import { useState } from 'preact/hooks';
 import { DataTable } from './data-table.tsx';
-import { Plot } from './plot.tsx';
+import { type ChartProps, DASHES, Plot } from './plot.tsx';
 import { ExactTime } from './text.tsx';
-
-export interface Series {
-  readonly label: string;
-  /** One for each time; null: there is none. */
-  readonly values: readonly (number | null)[];
-  /** The name of a colour of the style sheet, such as `good`. */
-  readonly tone: string;
-}
-
-export interface ChartProps {
-  readonly title: string;
-  /** In ascending order, a step apart. */
-  readonly times: readonly string[];
-  readonly series: readonly Series[];
-  format(value: number): string;
-  /** Called with the range that someone has drawn. */
-  onRange?(from: Date, until: Date): void;
-}
-
-/** Lines differ by their dashes too. */
-export const DASHES: readonly string[] = ['', '6 3', '2 3', '8 3 2 3'];
 
 /** A chart over time, with the same figures as a table. */
 export function Chart(props: ChartProps) {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useRef } from 'preact/hooks';
-import { useKeys } from '../lib/keys.ts';
+import { useKeys } from '../lib/use-keys.ts';
 
 export interface Column<Row> {
   readonly title: string;

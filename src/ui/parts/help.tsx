@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useApp } from '../lib/app.ts';
-import { useKeys } from '../lib/keys.ts';
+import { useKeys } from '../lib/use-keys.ts';
 import { Dialog } from './dialog.tsx';
 
 /** The button and the key that list all keys. */

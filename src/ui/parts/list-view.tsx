@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useApp } from '../lib/app.ts';
-import { useKeys } from '../lib/keys.ts';
 import type { List } from '../lib/list.ts';
 import { counted } from '../lib/text.ts';
+import { useKeys } from '../lib/use-keys.ts';
 import { type Column, DataTable, type Selection } from './data-table.tsx';
 import { Empty, LoadedView } from './loaded.tsx';
 import { ProblemView } from './problem.tsx';

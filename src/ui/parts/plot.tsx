@@ -1,6 +1,26 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { pathOf, timeTicks, valueAxis } from '../lib/scale.ts';
-import { type ChartProps, DASHES } from './chart.tsx';
+
+export interface Series {
+  readonly label: string;
+  /** One for each time; null: there is none. */
+  readonly values: readonly (number | null)[];
+  /** The name of a colour of the style sheet, such as `good`. */
+  readonly tone: string;
+}
+
+export interface ChartProps {
+  readonly title: string;
+  /** In ascending order, a step apart. */
+  readonly times: readonly string[];
+  readonly series: readonly Series[];
+  format(value: number): string;
+  /** Called with the range that someone has drawn. */
+  onRange?(from: Date, until: Date): void;
+}
+
+/** Lines differ by their dashes too. */
+export const DASHES: readonly string[] = ['', '6 3', '2 3', '8 3 2 3'];
 
 const HEIGHT = 190;
 const TOP = 8;

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { get, withQuery } from '../lib/api.ts';
-import { useKeys } from '../lib/keys.ts';
 import { go, hrefTo } from '../lib/place.ts';
+import { useKeys } from '../lib/use-keys.ts';
 
 /** Opens a task by its id or its key. */
 export function Search() {

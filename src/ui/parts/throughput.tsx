@@ -1,8 +1,9 @@
 import { useMemo } from 'preact/hooks';
 import { useLoad } from '../lib/load.ts';
 import { count } from '../lib/text.ts';
-import { Chart, type Series } from './chart.tsx';
+import { Chart } from './chart.tsx';
 import { LoadedView } from './loaded.tsx';
+import type { Series } from './plot.tsx';
 import { Section } from './screen.tsx';
 
 /** The answer of `GET series`. */

@@ -6,9 +6,10 @@ import { changed, go, hrefOf, hrefTo } from '../lib/place.ts';
 import { isQuiet, type SeriesAnswer, type SeriesPoint, SPANS, type Span, spanOf } from '../lib/series.ts';
 import { FINISHED_STATUSES } from '../lib/task.ts';
 import { count, duration } from '../lib/text.ts';
-import { Chart, type Series } from '../parts/chart.tsx';
+import { Chart } from '../parts/chart.tsx';
 import { type Filter, Filters } from '../parts/filters.tsx';
 import { LoadedView } from '../parts/loaded.tsx';
+import type { Series } from '../parts/plot.tsx';
 import { Screen, Section } from '../parts/screen.tsx';
 import { RangeForm } from './charts/range-form.tsx';
 

@@ -2,10 +2,17 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SuperviseOptions } from './supervise.ts';
 import type { FromSupervised, ToSupervised } from './supervised-messages.ts';
 
-export interface WorkerProcessOptions extends Pick<SuperviseOptions, 'start' | 'onLine' | 'stop' | 'hurry'> {
+export interface WorkerProcessOptions {
+  /** Starts a worker in its own process group, with an IPC channel and a pipe for its stdout. */
+  readonly start: () => ChildProcess;
+  /** Called with every complete line that the worker prints. */
+  readonly onLine: (line: string) => void;
+  /** Ask the worker to drain. */
+  readonly stop: AbortSignal;
+  /** Ask the worker to stop waiting. */
+  readonly hurry: AbortSignal;
   /** The worker claims tasks. */
   readonly onStarted: () => void;
 }

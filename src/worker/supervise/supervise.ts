@@ -1,20 +1,12 @@
-import type { ChildProcess } from 'node:child_process';
 import { backingOffMs } from '../../lib/backing-off.ts';
 import { Wakeup } from '../../lib/wakeup.ts';
 import type { EventLog } from '../log/events.ts';
-import { runWorkerProcess } from './run-worker-process.ts';
+import { runWorkerProcess, type WorkerProcessOptions } from './run-worker-process.ts';
 
-export interface SuperviseOptions {
+/** `stop` also means: start no more workers. */
+export interface SuperviseOptions extends Omit<WorkerProcessOptions, 'onStarted'> {
   readonly processes: number;
-  /** Starts another worker in its own process group, with an IPC channel and a pipe for its stdout. */
-  readonly start: () => ChildProcess;
-  /** Called with every complete line that a worker prints. */
-  readonly onLine: (line: string) => void;
   readonly events: EventLog;
-  /** Ask the workers to drain, and start no more. */
-  readonly stop: AbortSignal;
-  /** Ask the workers to stop waiting. */
-  readonly hurry: AbortSignal;
 }
 
 /** A worker that dies is started again after up to a second, doubling with each further death up to half a minute. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { figuresOf, ratesOf, recorded } from '../../../src/ui/lib/figures.ts';
-import type { Stats, StatsPair } from '../../../src/ui/lib/live.ts';
+import type { Stats, StatsPair } from '../../../src/ui/lib/stats.ts';
 
 const pairOf = (queue: string, type: string, more: Partial<StatsPair> = {}): StatsPair => ({
   ...{ queue, type, counts: {}, due: 0, oldestAt: null, created: 0, revived: 0, ended: {}, attempts: {} },

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
 import { segment } from '../../lib/api.ts';
 import { useMay } from '../../lib/app.ts';
-import { useKeys } from '../../lib/keys.ts';
 import { useLoad } from '../../lib/load.ts';
 import { hrefTo } from '../../lib/place.ts';
 import type { GroupDetails, SlotTask } from '../../lib/queue.ts';
 import { GROUP_SETTINGS, settingText } from '../../lib/settings.ts';
 import type { ShownSetting } from '../../lib/shown-settings.ts';
 import { count, visible } from '../../lib/text.ts';
+import { useKeys } from '../../lib/use-keys.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { LoadedView } from '../../parts/loaded.tsx';
 import { PauseDialog, PauseState } from '../../parts/pause.tsx';

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
 import { segment } from '../../lib/api.ts';
 import { useMay } from '../../lib/app.ts';
-import { useKeys } from '../../lib/keys.ts';
 import { useLoad } from '../../lib/load.ts';
 import { hrefTo } from '../../lib/place.ts';
 import { TYPE_SETTINGS } from '../../lib/settings.ts';
 import { shownSettings, useDefaults } from '../../lib/shown-settings.ts';
 import { visible } from '../../lib/text.ts';
 import type { Type } from '../../lib/type.ts';
+import { useKeys } from '../../lib/use-keys.ts';
 import { DepthView } from '../../parts/depth-view.tsx';
 import { LoadedView } from '../../parts/loaded.tsx';
 import { Facts, Screen, Section } from '../../parts/screen.tsx';

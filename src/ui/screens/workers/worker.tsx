@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import { segment } from '../../lib/api.ts';
 import { useMay } from '../../lib/app.ts';
-import { useKeys } from '../../lib/keys.ts';
 import { useLoad } from '../../lib/load.ts';
 import { hrefTo } from '../../lib/place.ts';
 import { shortDuration } from '../../lib/settings.ts';
 import type { Task } from '../../lib/task.ts';
 import { count, visible } from '../../lib/text.ts';
+import { useKeys } from '../../lib/use-keys.ts';
 import { hasEnded, slotsText, type Worker } from '../../lib/worker.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { Empty, LoadedView } from '../../parts/loaded.tsx';
