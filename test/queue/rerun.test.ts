@@ -22,12 +22,16 @@ async function finish(kind: string, options: object = {}, payload: unknown = { n
   return id;
 }
 
+/** Options that a new run does not take over: when it starts, what becomes of its key later, who waits for it. */
+const NOT_COPIED = ['at', 'delay_ms', 'key_for', 'notify_done', 'on_held', 'source'];
+
 test.each([['completed'], ['cancelled']])(
   'a %s task runs again as a new one with its payload and all its options, and says of which',
   async (kind) => {
     const options = {
       ...{
         queue: 'mail',
+        group: 'ann',
         priority: 7,
         tags: { a: '1' },
         max_attempts: 4,
@@ -36,17 +40,23 @@ test.each([['completed'], ['cancelled']])(
         key: 'k',
       },
       ...{ backoff: { kind: 'fixed', base_ms: 1 }, expires_ms: 3_600_000 },
+      ...{ on_complete: { type: 'then' }, on_dead: { type: 'report' } },
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     };
+    expect([...Object.keys(options), ...NOT_COPIED].toSorted()).toEqual(
+      (await queue.admin.value<string[]>('select taskq.task_options()')).toSorted(),
+    );
+    await knowTypes(queue.admin.client, 'work', 'then', 'report');
     const id = await finish(kind, options, { n: null });
     const before = await finishedRow(queue.admin, id);
     const [answer] = await rerun(queue.admin, [id]);
     expect(answer).toMatchObject({ id, answer: 'enqueued', key: null, holder: null, status: null });
     const copy = (await liveRow(queue.admin, answer!.newId!))!;
-    const { expires_ms, key, ...same } = options;
+    const { expires_ms, key, group, on_complete, on_dead, ...same } = options;
     expect(copy).toMatchObject({
-      ...{ ...same, timeout_ms: '5', unique_key: key, type: 'work', payload: { n: null }, status: 'pending' },
-      ...{ attempts: 0, lease_no: 0, source: `rerun of ${id}` },
+      ...{ ...same, timeout_ms: '5', unique_key: key, type: 'work', payload: { n: null }, status: 'blocked' },
+      ...{ attempts: 0, lease_no: 0, source: `rerun of ${id}`, group_key: group },
+      on_end: { complete: on_complete, dead: on_dead },
     });
     expect(Number(copy.expires_at) - Number(copy.not_before)).toBe(expires_ms);
     expect(await finishedRow(queue.admin, id)).toEqual(before);

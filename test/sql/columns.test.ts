@@ -11,6 +11,7 @@ const MAKERS = [
   { name: 'revived_task', table: 'tasks', note: 'dead.note' },
   { name: 'finished_task', table: 'finished_tasks', note: 'task.note' },
   { name: 'dead_task', table: 'dead_tasks', note: 'task.note' },
+  { name: 'dead_of_finished', table: 'dead_tasks', note: 'done.note' },
 ] as const;
 
 type Row = Readonly<Record<string, unknown>>;
@@ -229,6 +230,12 @@ test('a new column takes its line in each function that makes a row, and nothing
   );
   await queue.admin.rows('select taskq.complete(1, $1, $2)', [third!.id], [0]);
   expect(await notes('finished_tasks')).toEqual([second, third]);
+  // As a cancelled step is taken back into its workflow.
+  expect(
+    await queue.admin.rows(
+      `select d.id, d.note from taskq.finished_tasks f cross join lateral taskq.dead_of_finished(f) as d order by d.id`,
+    ),
+  ).toEqual([second, third]);
   await queue.admin.rows('rollback');
 });
 

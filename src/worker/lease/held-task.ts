@@ -6,12 +6,14 @@ import type { HeldLease } from './lease-table.ts';
 /**
  * The state of a held task. A claim in flight comes first, as a reservation:
  *
- *     reserved ─answered─▶ waiting ─start─▶ running ─report, release─▶ reporting ─settled, given back, lost─▶ gone
- *                             └──────────────report, release───────────────▲
+ *     reserved ─answered─▶ waiting ─start─▶ running ─report, release─▶ reporting ─settled, given back─▶ gone
+ *        │ refused, lost      │ ▲              │  └─ lost, recorded ─▶ gone   ▲
+ *        ▼                    │ └── put back ──┘                              │
+ *     no task                 ├─ report (cancelled), release ─────────────────┘
+ *                             └─ lost ─▶ gone
  *
- * It only moves forward, except that a running task whose attempt has not begun after all waits again. A waiting or
- * running task may also be lost, and a running one be recorded by its handler's own transaction, which leaves nothing to
- * report.
+ * A running task is put back if its attempt has not begun after all, and recorded by its handler's own transaction,
+ * which leaves nothing to report.
  */
 export type HeldState = 'waiting' | 'running' | 'reporting' | 'gone';
 
