@@ -73,3 +73,13 @@ export interface ClaimedTask extends Lease {
   /** It tries an open breaker, and starts before all others: nothing of its type does until it has ended. */
   readonly isProbe?: boolean;
 }
+
+/** The order in which a worker starts the tasks it holds: a probe first, then by priority, time and id. */
+export function byUrgency(a: ClaimedTask, b: ClaimedTask): number {
+  return (
+    Number(b.isProbe === true) - Number(a.isProbe === true) ||
+    a.priority - b.priority ||
+    a.availableAtUs - b.availableAtUs ||
+    Number(a.id) - Number(b.id)
+  );
+}

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { backingOffMs } from '../lib/backing-off.ts';
 import { isPassing, type Queryable } from '../lib/database.ts';
+import { pause } from '../lib/pause.ts';
 import { addMissingSchedules } from '../queue/operate/schedules.ts';
 import type { WorkerState } from './worker-state.ts';
 
@@ -30,6 +30,6 @@ export async function addSchedules(db: Queryable, state: WorkerState): Promise<v
     }
     missing = left;
     const waitMs = mayPass ? backingOffMs(failures, Math.random()) : REFUSED_MS;
-    if (left.length > 0) await sleep(waitMs, undefined, { signal: stop }).catch(() => {});
+    if (left.length > 0) await pause(waitMs, stop);
   }
 }

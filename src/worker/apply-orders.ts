@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { OpenBreaker, Orders, PausedQueue } from '../queue/protocol/orders.ts';
+import type { OpenBreaker, Orders } from '../queue/protocol/orders.ts';
 import type { EventLog } from './log/events.ts';
 import type { WorkerState } from './worker-state.ts';
 
@@ -30,29 +30,37 @@ function logChanges(events: EventLog, before: Orders, now: Orders): void {
   );
   if (changed.length > 0) {
     const { concurrency, pollMs, leaseMs, batch, queues } = now;
-    events.event('worker.changed', {
-      ...{ concurrency, poll_ms: pollMs, lease_ms: leaseMs, batch, queues: queues ?? 'all' },
-    });
+    const inForce = {
+      concurrency,
+      poll_ms: pollMs,
+      lease_ms: leaseMs,
+      batch,
+      queues: queues ?? 'all',
+    } as const;
+    events.event('worker.changed', inForce);
   }
-  for (const paused of missingIn(before.pausedQueues, now.pausedQueues))
+  for (const paused of added(before.pausedQueues, now.pausedQueues, 'queue'))
     events.event('queue.paused', { ...paused });
-  for (const { queue } of missingIn(now.pausedQueues, before.pausedQueues))
+  for (const { queue } of added(now.pausedQueues, before.pausedQueues, 'queue'))
     events.event('queue.resumed', { queue });
-  for (const { type, failures, within_ms, probe_after_ms = 30_000 } of missingTypes(before, now))
+  for (const { type, failures, within_ms, probe_after_ms = 30_000 } of added(
+    before.openBreakers,
+    now.openBreakers,
+    'type',
+  ))
     events.event('breaker.opened', { type, failures, within_ms, probe_after_ms });
   for (const { type } of closedBreakers(before, now)) events.event('breaker.closed', { type });
 }
 
 function closedBreakers(before: Orders, now: Orders): OpenBreaker[] {
-  return missingTypes(now, before);
+  return added(now.openBreakers, before.openBreakers, 'type');
 }
 
-/** The open breakers of `these` that `others` lacks. */
-function missingTypes(others: Orders, these: Orders): OpenBreaker[] {
-  return these.openBreakers.filter(({ type }) => !others.openBreakers.some((other) => other.type === type));
-}
-
-/** The queues of `these` that `others` lacks. */
-function missingIn(others: readonly PausedQueue[], these: readonly PausedQueue[]): PausedQueue[] {
-  return these.filter(({ queue }) => !others.some((other) => other.queue === queue));
+/** What `now` lists and `before` does not, by name. */
+function added<Name extends string, One extends Readonly<Record<Name, string>>>(
+  before: readonly One[],
+  now: readonly One[],
+  name: Name,
+): One[] {
+  return now.filter((one) => !before.some((other) => other[name] === one[name]));
 }

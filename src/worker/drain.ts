@@ -1,7 +1,6 @@
 import { within } from '../lib/within.ts';
 import type { HeldTask } from './lease/held-task.ts';
 import type { EventLog } from './log/events.ts';
-import type { WorkerOptions } from './worker-options.ts';
 import type { WorkerState } from './worker-state.ts';
 
 /** How long a handler may take to end after the shutdown aborts it. */
@@ -18,12 +17,9 @@ const LAST_REPORTS_HURRIED_MS = 1000;
  * attempt. Then every task is reported. A task whose report is not taken by the end is logged and left until its lease
  * runs out: its row is locked, the database refuses it, or does not answer.
  */
-export async function drain(
-  state: WorkerState,
-  { events, graceMs, hurry }: WorkerOptions,
-  db: { readonly isLost: boolean },
-): Promise<void> {
+export async function drain(state: WorkerState, db: { readonly isLost: boolean }): Promise<void> {
   const { ledger, executor, reporter, shutdown } = state;
+  const { events, graceMs, hurry } = state.options;
   const { stopBy } = state.orders;
   const by = stopBy === null ? {} : { by: stopBy };
   events.event('worker.stopping', {

@@ -43,13 +43,13 @@ export function startLoops(
 ): Promise<unknown>[] {
   const { events, heartbeatMs, watched } = state.options;
   const { stop, ended } = state.shutdown;
-  const onError = (error: unknown) => state.onStatementFailed(error);
+  const onError = state.onStatementFailed;
   const housekeeper = new Housekeeper({ db, events, stop });
   const vacuumer = new Vacuumer({ db: pool, events, ended: () => state.ends.counts.ended });
-  const untilStopped = (everyMs: number, shot: () => Promise<unknown>) =>
-    every(shot, { everyMs, signal: stop, onError });
-  const untilEnded = (everyMs: number, shot: () => Promise<unknown>) =>
-    every(shot, { everyMs, signal: ended.signal, onError });
+  const untilStopped = (everyMs: number, work: () => Promise<unknown>) =>
+    every(work, { everyMs, signal: stop, onError });
+  const untilEnded = (everyMs: number, work: () => Promise<unknown>) =>
+    every(work, { everyMs, signal: ended.signal, onError });
   return [
     state.reporter.run(ended.signal),
     new Rescuer(db, state, events).run(ended.signal),

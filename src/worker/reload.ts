@@ -1,8 +1,8 @@
 import { backingOffMs } from '../lib/backing-off.ts';
 import { isPassing, type Queryable } from '../lib/database.ts';
 import { TaskqError } from '../lib/errors.ts';
+import { pause } from '../lib/pause.ts';
 import { messageOf } from '../lib/thrown.ts';
-import { Wakeup } from '../lib/wakeup.ts';
 import { reloadWorker } from '../queue/protocol/register-worker.ts';
 import { checkRunFunction } from '../queue/protocol/run-function.ts';
 import type { Handlers } from './handlers/load-handlers.ts';
@@ -87,7 +87,7 @@ async function retryPassing<Value>(stop: AbortSignal, work: () => Promise<Value>
       return await work();
     } catch (error) {
       if (!isPassing(isNotReady(error) ? error.cause : error) || stop.aborted) throw error;
-      await new Wakeup().wait(backingOffMs(failures, Math.random()), stop);
+      await pause(backingOffMs(failures, Math.random()), stop);
     }
   }
 }

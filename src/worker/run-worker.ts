@@ -83,7 +83,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     await Promise.race([claiming, once(stop, 'abort')]);
     // A drain that is over at once needs no announcement.
     if (ledger.running > 0) heartbeats.sendDraining();
-    await drain(state, options, db);
+    await drain(state, db);
     ended.abort();
     await within(LAST_STATEMENTS_MS, Promise.all([claiming, ...loops, heartbeats.stop()]));
     state.logProgress();

@@ -86,6 +86,12 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   readonly #beside: Queryable;
 
   /** `beside`: for statements that may be slow or fail without meaning that the connection is lost. */
+  /** A statement failed. A refusal may mean that the schema no longer fits. */
+  readonly onStatementFailed = (error: unknown): void => {
+    this.logFailedStatement(error);
+    if (isServerError(error)) this.schemaChanged.trigger();
+  };
+
   constructor(db: Queryable, beside: Queryable, registered: FirstRegistered, options: WorkerOptions) {
     const { workerId, installation, uniquePart } = registered;
     const { handlers, leaseMs, heartbeatMs, events } = options;
@@ -116,7 +122,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       cursor: this.cursor,
       types: () => this.types,
       onMissed: () => this.workArrived.trigger(),
-      onStatementFailed: (error) => this.onStatementFailed(error),
+      onStatementFailed: this.onStatementFailed,
     });
     this.reporter = new Reporter(this, this.ledger, {
       promised: this.promised,
@@ -130,7 +136,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       onRefused: ({ task }, error) => this.#logUnstored('outcome.refused', task, describeRefusal(error)),
       keepsLogOf: (type) => this.claimContext.keepsLogOf(type),
       onNoteRefused: ({ task }, refusal) => this.#logUnstored('note.refused', task, refusal),
-      onStatementFailed: (error) => this.onStatementFailed(error),
+      onStatementFailed: this.onStatementFailed,
       onSent: () => {
         this.#leaveOutRefused();
         slotFreed.trigger();
@@ -139,14 +145,14 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     this.scheduler = new Scheduler({
       ...{ db, events },
       onFired: () => this.workArrived.trigger(),
-      onStatementFailed: (error) => this.onStatementFailed(error),
+      onStatementFailed: this.onStatementFailed,
     });
     this.advancer = new Advancer({
       // Where a long batch does not mean that the worker's connection is lost.
       db: beside,
       onEnded: ({ id, because, ...operation }) =>
         events.event('operation.ended', { operation_id: id, ...operation, reason: because }),
-      onError: (error) => this.onStatementFailed(error),
+      onError: this.onStatementFailed,
     });
     const { databaseUrl, synchronousCommit } = options;
     this.transactions = new HandlerTransactions({ databaseUrl, synchronousCommit, workerId, installation });
@@ -174,7 +180,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   markRunning(held: StartedTask): Promise<boolean> {
     return markRunning(this, held, {
       onRefused: (refusal) => this.onRefusedRenewal(held, refusal),
-      onStatementFailed: (error) => this.onStatementFailed(error),
+      onStatementFailed: this.onStatementFailed,
     });
   }
 
@@ -195,9 +201,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       check: (name, signal) => this.transactions.check(name, signal),
       // Afterwards the task is no longer there to be noted in. Nothing of this may keep it from its end.
       beforeCommit: async (outcome) => {
-        await this.reporter.notes
-          .recordLast([held], { outcome })
-          .catch((error: unknown) => this.onStatementFailed(error));
+        await this.reporter.notes.recordLast([held], { outcome }).catch(this.onStatementFailed);
       },
     };
   }
@@ -282,12 +286,6 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     const task = this.ledger.find(lease)?.task;
     if (task === undefined) return;
     this.refused.log({ task_id: task.id, type: task.type, queue: task.queue, error: refusal });
-  }
-
-  /** A statement failed. A refusal may mean that the schema no longer fits. */
-  onStatementFailed(error: unknown): void {
-    this.logFailedStatement(error);
-    if (isServerError(error)) this.schemaChanged.trigger();
   }
 
   /** Log what the server refused; the connection logs lost answers itself. */

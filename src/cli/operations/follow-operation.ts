@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../../lib/database.ts';
 import { EXIT } from '../../lib/errors.ts';
+import { pause } from '../../lib/pause.ts';
 import { goesOn, type ListedOperation, showOperation } from '../../queue/inspect/list-operations.ts';
 import { advanceOperations } from '../../queue/protocol/advance-operations.ts';
 import { failureLines, progressText } from '../present/format-operation.ts';
@@ -58,7 +58,7 @@ async function lastOf(
     if (!goesOn(operation) || signal.aborted) return operation;
     const { nextMs } = await advanceOperations(db);
     const pauseMs = Math.min(Math.max(nextMs ?? 0, REST_MS), LOOK_MS);
-    await sleep(pauseMs, undefined, { signal }).catch(() => {});
+    await pause(pauseMs, signal);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ClaimForm } from '../../domain/claim-form.ts';
 import { tickOfSource } from '../../domain/schedule/tick-source.ts';
-import type { ClaimedTask, WorkflowPlace } from '../../domain/task.ts';
+import { byUrgency, type ClaimedTask, type WorkflowPlace } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
 import { messageOf } from '../../lib/thrown.ts';
 
@@ -248,10 +248,6 @@ export function taskOf(row: ClaimRow): ClaimedTask {
 
 function placeOf(workflow: NonNullable<ClaimRow['extra']>['workflow']): WorkflowPlace | null {
   return workflow === undefined ? null : { id: workflow.id, step: workflow.step ?? null };
-}
-
-function byUrgency(a: ClaimedTask, b: ClaimedTask): number {
-  return a.priority - b.priority || a.availableAtUs - b.availableAtUs || Number(a.id) - Number(b.id);
 }
 
 /** Sorts after every task: in a level without a position, a claim starts `lookBackMs` before now. */

@@ -6,7 +6,7 @@ import { Positions } from './positions.ts';
 
 /** How the next claim searches the levels; see `taskq.claim`. */
 export interface Look {
-  readonly kind: 'on' | 'back' | 'sweep';
+  readonly kind: 'forward' | 'back' | 'sweep';
   /** Null: from the beginning of every level. */
   readonly cursor: Cursor | null;
   readonly lookBackMs: number | null;
@@ -126,8 +126,8 @@ export class ClaimCursor {
     return this.#owesSweep ? this.#sweeps.dueInMs(now, this.#leastSweepMs) : null;
   }
 
-  /** Decide how the next claim searches; `back`: it must look back, as what it is for may be older than the positions. */
-  next(now: number, queues: readonly string[], least: 'on' | 'back' = 'on'): Look {
+  /** Decide how the next claim searches. It must look back if what it is for may be older than the positions. */
+  next(now: number, queues: readonly string[], mustLookBack = false): Look {
     this.#applyReset();
     this.#applyRewinds();
     this.#missed = [];
@@ -136,9 +136,9 @@ export class ClaimCursor {
     this.#hasSwept = false;
     if (sweeps) return { kind: 'sweep', cursor: null, lookBackMs: null };
     const isWanted = this.#short || this.isBlindIn(queues);
-    return least === 'back' || (isWanted && !this.#lookBacks.hasFailed) || this.#lookBacks.isDue(now)
+    return mustLookBack || (isWanted && !this.#lookBacks.hasFailed) || this.#lookBacks.isDue(now)
       ? { kind: 'back', cursor: this.#positions.cursor, lookBackMs: LOOK_BACK_MS }
-      : { kind: 'on', cursor: this.#positions.cursor, lookBackMs: null };
+      : { kind: 'forward', cursor: this.#positions.cursor, lookBackMs: null };
   }
 
   /** Decide whether to search now, beside the claims, what they have passed in these queues. */
@@ -166,7 +166,7 @@ export class ClaimCursor {
    */
   claimed({ look, tasks, looked, short, costMs }: ClaimReport, now: number): void {
     this.#short = short;
-    if (look.kind !== 'on') this.#lookBacks.done(costMs, now);
+    if (look.kind !== 'forward') this.#lookBacks.done(costMs, now);
     for (let nth = 0; nth < tasks.length; nth++) {
       const { queue, priority, availableAtUs, id } = tasks[nth]!;
       const next = tasks[nth + 1];

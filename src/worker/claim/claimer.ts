@@ -108,7 +108,7 @@ export class Claimer {
   async attend(queues: readonly string[]): Promise<void> {
     const { worker, cursor, promised } = this.#options;
     const { db, workerId, types } = worker;
-    const look = cursor.next(performance.now(), queues, 'back');
+    const look = cursor.next(performance.now(), queues, true);
     promised.paid();
     try {
       await claim(db, { workerId, types, queues, ...NO_ROOM, leaseMs: worker.lease.ms, ...look });
@@ -137,7 +137,7 @@ export class Claimer {
     const { db, workerId, types } = worker;
     const began = performance.now();
     const { isOwed } = promised;
-    const look = cursor.next(began, queues, isOwed ? 'back' : 'on');
+    const look = cursor.next(began, queues, isOwed);
     const deadlineMs = statementDeadlineMs(leaseMs);
     const request = {
       workerId,

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../../lib/pause.ts';
 import { heartbeat } from '../../queue/protocol/heartbeat.ts';
 import type { StartedTask } from '../lease/held-task.ts';
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
@@ -30,7 +30,7 @@ export async function markRunning(
     } catch (error) {
       onStatementFailed(error);
     }
-    await sleep(waitMs, undefined, { signal: attempt.signal }).catch(() => {});
+    await pause(waitMs, attempt.signal);
   }
   return true;
 }

@@ -8,9 +8,9 @@ import { backingOffMs } from '../../lib/backing-off.ts';
 import { parseExact } from '../../lib/exact-json.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { nearest } from '../../lib/nearest.ts';
+import { pause } from '../../lib/pause.ts';
 import { shown } from '../../lib/shown.ts';
 import { messageOf, read } from '../../lib/thrown.ts';
-import { Wakeup } from '../../lib/wakeup.ts';
 import type {
   AbortReason,
   HandlerDefinition,
@@ -249,7 +249,7 @@ async function untilAnswered<T>(name: string, ctx: TaskContext, call: () => Prom
         if (calls === MOST_CALLS) throw error;
         ctx.log.warn(`${name} is called again`, { error: messageOf(error), calls });
       }
-      await new Wakeup().wait(backingOffMs(failures, Math.random()), ctx.signal);
+      await pause(backingOffMs(failures, Math.random()), ctx.signal);
     }
   }
 }

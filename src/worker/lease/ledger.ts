@@ -1,5 +1,5 @@
 import type { Outcome } from '../../domain/outcome.ts';
-import { type ClaimedTask, isSameLease } from '../../domain/task.ts';
+import { byUrgency, type ClaimedTask, isSameLease } from '../../domain/task.ts';
 import { Conditions } from '../../lib/conditions.ts';
 import type { Attempt } from '../attempt/attempt.ts';
 import { HeldEntry } from './held-entry.ts';
@@ -29,7 +29,7 @@ export interface LostClaim {
  */
 export class Ledger {
   readonly #table: LeaseTable;
-  /** All held tasks, by slot. */
+  /** All held tasks, by slot. Each task that is handed out is its entry here. */
   readonly #bySlot: (HeldEntry | undefined)[] = [];
   readonly #claims = new Set<OpenReservation>();
   /** Most urgent first. */
@@ -132,7 +132,7 @@ export class Ledger {
       this.#suspects.claimed(entry.task);
     }
     this.#waiting = this.#waiting.length === 0 ? entries : [...this.#waiting, ...entries];
-    this.#waiting.sort(byUrgency);
+    this.#waiting.sort((a, b) => byUrgency(a.task, b.task));
     if (this.#isClosed) this.releaseWaiting(() => true);
     this.#conditions.check();
     return outlived;
@@ -184,7 +184,7 @@ export class Ledger {
     entry.isAbandoned = false;
     this.#table.putBack(entry.slot);
     this.#waiting = [entry, ...this.#waiting];
-    this.#waiting.sort(byUrgency);
+    this.#waiting.sort((a, b) => byUrgency(a.task, b.task));
     if (this.#isClosed) this.releaseWaiting(() => true);
     this.#conditions.check();
     return true;
@@ -357,13 +357,4 @@ export class Ledger {
 
 interface OpenReservation extends Reservation {
   isOutdated: boolean;
-}
-
-function byUrgency(a: HeldTask, b: HeldTask): number {
-  const [isProbe = false, isOtherProbe = false] = [a.task.isProbe, b.task.isProbe];
-  return (
-    Number(isOtherProbe) - Number(isProbe) ||
-    a.task.priority - b.task.priority ||
-    a.task.availableAtUs - b.task.availableAtUs
-  );
 }

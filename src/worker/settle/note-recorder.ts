@@ -121,7 +121,7 @@ export class NoteRecorder {
       this.#hooks.onStatementFailed(error);
       return NONE;
     }
-    return new Set(some.filter(isKept));
+    return new Set(some.filter(waitsOnceMore));
   }
 
   /** End the notes of a task, and return whether some are left to store, or on their way. */
@@ -210,8 +210,8 @@ function isNoting(held: StartedTask): boolean {
   return held.state === 'running' && held.attempt.aborted !== 'lost';
 }
 
-/** Whether its notes are still to be stored, and its outcome has not waited for them too often. */
-function isKept({ state, attempt }: HeldTask): boolean {
+/** Let its outcome wait once more for notes that are not stored yet. False: there are none, or it has waited too often. */
+function waitsOnceMore({ state, attempt }: HeldTask): boolean {
   const notes = attempt?.notes;
   if (state === 'gone' || notes === undefined || notes.isEmpty) return false;
   notes.waits += 1;

@@ -1,4 +1,5 @@
 import { backingOffMs } from '../../lib/backing-off.ts';
+import { pause } from '../../lib/pause.ts';
 import { Wakeup } from '../../lib/wakeup.ts';
 import type { EventLog } from '../log/events.ts';
 import { runWorkerProcess, type WorkerProcessOptions } from './run-worker-process.ts';
@@ -59,7 +60,7 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
         lived_ms: Math.round(end.livedMs),
         restart_in_ms: Math.round(pauseMs),
       });
-      await new Wakeup().wait(pauseMs, stop);
+      await pause(pauseMs, stop);
     }
     return 0;
   }

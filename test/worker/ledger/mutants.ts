@@ -34,7 +34,7 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'what waits is in the order in which it came',
-    from: 'this.#waiting.sort(byUrgency);\n        if (this.#isClosed)\n            this.releaseWaiting(() => true);\n        this.#conditions.check();\n        return outlived;',
+    from: 'this.#waiting.sort((a, b) => byUrgency(a.task, b.task));\n        if (this.#isClosed)\n            this.releaseWaiting(() => true);\n        this.#conditions.check();\n        return outlived;',
     to: 'if (this.#isClosed)\n            this.releaseWaiting(() => true);\n        this.#conditions.check();\n        return outlived;',
   },
   {
@@ -59,7 +59,7 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'it waits behind less urgent ones',
-    from: 'this.#waiting = [entry, ...this.#waiting];\n        this.#waiting.sort(byUrgency);',
+    from: 'this.#waiting = [entry, ...this.#waiting];\n        this.#waiting.sort((a, b) => byUrgency(a.task, b.task));',
     to: 'this.#waiting = [...this.#waiting, entry];',
   },
   {
