@@ -27,7 +27,8 @@ export interface StoredBreaker {
 export function normaliseBreaker(input: unknown, what = 'breaker'): StoredBreaker {
   if (typeof input === 'string') {
     const [, failures, within] = /^(\d+)\s*\/\s*(\S+)$/.exec(input.trim()) ?? [];
-    if (within === undefined) throw badOption(`${what} ${JSON.stringify(input)}: expected ${EXAMPLE}`);
+    if (within === undefined)
+      throw badOption(`${what} ${shown(input)}: expected failures/duration such as 5/1m`);
     return normaliseBreaker({ failures: Number(failures), within }, what);
   }
   if (typeof input !== 'object' || input === null || Array.isArray(input))
@@ -52,5 +53,5 @@ export function probeAfterMs(input: unknown, what: string): number | 'none' {
 }
 
 const MOST_FAILURES = 1000;
-const EXAMPLE = '5/1m, or an object such as { failures: 5, within: "1m", probeAfter: "30s" }';
+const EXAMPLE = 'text such as 5/1m, or an object such as { failures: 5, within: "1m", probeAfter: "30s" }';
 const KEYS: readonly (keyof Breaker)[] = ['failures', 'within', 'probeAfter'];

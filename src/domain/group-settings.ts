@@ -17,7 +17,7 @@ const GROUP_BY = ['type', 'none'] as const;
 export function parseGroupLimit(input: unknown, what = 'groupLimit'): number {
   const limit = typeof input === 'string' && /^\d+$/.test(input) ? Number(input) : input;
   if (Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= MOST) return limit as number;
-  throw badOption(`${what} ${shown(input)}: expected a whole number from 1`);
+  throw badOption(`${what} ${shown(input)}: expected a whole number from 1 to ${MOST}`);
 }
 
 /** PostgreSQL's greatest integer. */

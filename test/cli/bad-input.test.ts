@@ -54,13 +54,13 @@ describe('bad input', () => {
     [['enqueue', 'double', '--group', ''], '--group "": expected at least one character'],
     [
       ['enqueue', 'double', '--group', 'g'.repeat(201)],
-      `--group "${'g'.repeat(60)}": expected at most 200 bytes`,
+      `--group "${'g'.repeat(59)}…": expected at most 200 bytes`,
     ],
     [['enqueue', 'double', '--on-held', 'replace'], '--on-held "replace" needs --key'],
     [['groups', 'set', 'q', 'ann', '--limit', '0'], '--limit "0": expected a whole number from 1'],
     [['groups', 'set', 'q', 'ann'], 'nothing to set: give --limit 1'],
     [['groups', 'set', 'q', '', '--limit', '1'], 'group "": expected at least one character'],
-    [['groups', 'pause', 'q', 'g'.repeat(201)], `group "${'g'.repeat(60)}": expected at most 200 bytes`],
+    [['groups', 'pause', 'q', 'g'.repeat(201)], `group "${'g'.repeat(59)}…": expected at most 200 bytes`],
     [['groups', 'resume', '', 'ann'], 'queue "": expected at least one character'],
     [['groups', 'show', 'q', ' ann'], 'group " ann": blanks at the beginning or end are not allowed'],
     [['groups', 'list', 'q', '--limit', '0'], '--limit'],
@@ -100,6 +100,10 @@ describe('bad input', () => {
     [
       ['enqueue', 'double', '--file', 'a.ndjson', '--on-held', 'no'],
       '--on-held "no": expected ignore, replace or',
+    ],
+    [
+      ['enqueue', 'double', '--file', 'a.ndjson', '--on-held', 'replace'],
+      '--on-held needs --envelope: a line that is a payload has no key',
     ],
     [['enqueue', 'double', '--key', 'k', '--key-for', 'a day'], '--key-for "a day": expected live, ever'],
     [['enqueue', 'double', '--tag', 'x'], '--tag "x": expected name=value'],

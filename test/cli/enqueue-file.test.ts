@@ -133,7 +133,7 @@ describe('taskq enqueue --file', () => {
 
   test.each([
     ['""', 'group "": expected at least one character'],
-    [JSON.stringify('ä'.repeat(101)), `group "${'ä'.repeat(60)}": expected at most 200 bytes`],
+    [JSON.stringify('ä'.repeat(101)), `group "${'ä'.repeat(59)}…": expected at most 200 bytes`],
     ['5', 'group 5: expected text of 1 to 200 bytes'],
   ])('a group that cannot be is named with its line, and nothing is enqueued: %s', async (group, problem) => {
     const input = `{"payload":{"n":1},"group":"ann"}\n{"payload":{"n":2},"group":${group}}\n`;
@@ -144,6 +144,17 @@ describe('taskq enqueue --file', () => {
       stderr: expect.stringContaining(`taskq: stdin: line 2: ${problem}\n`),
     });
     expect(await payloads('no-group')).toEqual([]);
+  });
+
+  test.each([
+    ['--on-held', 'replace'],
+    ['--key-for', '3d'],
+  ])('%s where no line has a key is refused, and nothing is stored', async (...option) => {
+    const args = ['enqueue', 'double', '--file', '-', '--envelope', '--queue', 'keyless', ...option];
+    expect(await project.run(args, { input: '{"payload": {"n": 1}}\n' })).toMatchObject({
+      ...{ code: 2, stdout: '', stderr: `taskq: ${option[0]} needs a key: no line of stdin has one\n` },
+    });
+    expect(await project.json(['list', '--queue', 'keyless'])).toMatchObject({ tasks: [] });
   });
 
   test('--on-held: of lines with the same key the last one counts, and one of another type is named', async () => {

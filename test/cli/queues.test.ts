@@ -225,19 +225,22 @@ describe('taskq queues', () => {
       ['set', 'q', '--expires', 'soon'],
       '--expires "soon": expected a duration such as 500ms, 30s, 1h30m, 7d or PT10M',
     ],
-    [['set', 'q', '--group-limit', '0'], '--group-limit "0": expected a whole number from 1'],
+    [['set', 'q', '--group-limit', '0'], '--group-limit "0": expected a whole number from 1 to 2147483647'],
     [
       ['set', 'q', '--group-limit', '2147483648'],
-      '--group-limit "2147483648": expected a whole number from 1',
+      '--group-limit "2147483648": expected a whole number from 1 to 2147483647',
     ],
-    [['set', 'q', '--group-limit', 'one'], '--group-limit "one": expected a whole number from 1'],
+    [
+      ['set', 'q', '--group-limit', 'one'],
+      '--group-limit "one": expected a whole number from 1 to 2147483647',
+    ],
     [
       ['set', 'q', '--group-order', 'strct'],
       '--group-order "strct": expected strict or relaxed (did you mean "strict"?)',
     ],
     [['set', 'q', '--group-on-dead', 'stop'], '--group-on-dead "stop": expected go-on or hold'],
     [['set', 'q', '--group-by', 'tenant'], '--group-by "tenant": expected type or none'],
-    [['set', 'q', '--max-running', '0'], '--max-running "0": expected a whole number from 1'],
+    [['set', 'q', '--max-running', '0'], '--max-running "0": expected a whole number from 1 to 2147483647'],
     [
       ['set', 'q', '--rate', '100'],
       '--rate "100": expected n/duration such as 100/1m: n 1 to 1000000, duration 1ms to 366d',

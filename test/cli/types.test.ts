@@ -152,7 +152,7 @@ describe('taskq types', () => {
   const lastId = async () => (await project.client.query('select max(id) as id from taskq.tasks')).rows[0].id;
 
   test.each([
-    [['--breaker', '5'], '--breaker "5": expected 5/1m'],
+    [['--breaker', '5'], '--breaker "5": expected failures/duration such as 5/1m'],
     [['--breaker', '0/1m'], '--breaker failures 0: expected a whole number from 1 to 1000'],
     [['--breaker', '5/soon'], '--breaker within "soon": expected a duration'],
     [['--breaker', '5/0s'], '--breaker within "0s": expected more than 0'],

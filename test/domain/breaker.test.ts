@@ -14,15 +14,15 @@ test('text says what an object says, and the probe comes after 30 s unless told'
 });
 
 test.each([
-  ['5', 'breaker "5": expected 5/1m'],
-  ['/1m', 'breaker "/1m": expected 5/1m'],
+  ['5', 'breaker "5": expected failures/duration such as 5/1m'],
+  ['/1m', 'breaker "/1m": expected failures/duration such as 5/1m'],
   ['5/soon', 'breaker within "soon"'],
   ['5/0s', 'breaker within "0s": expected more than 0'],
   ['0/1m', 'breaker failures 0: expected a whole number from 1 to 1000'],
   ['1001/1m', 'breaker failures 1001: expected a whole number from 1 to 1000'],
-  [5, 'breaker 5: expected 5/1m'],
-  [null, 'breaker null: expected 5/1m'],
-  [[5], 'breaker [5]: expected 5/1m'],
+  [5, 'breaker 5: expected text such as 5/1m'],
+  [null, 'breaker null: expected text such as 5/1m'],
+  [[5], 'breaker [5]: expected text such as 5/1m'],
   [{ within: '1m' }, 'breaker failures undefined: expected a whole number'],
   [{ failures: 1.5, within: '1m' }, 'breaker failures 1.5: expected a whole number'],
   [{ failures: 5 }, 'breaker within undefined'],

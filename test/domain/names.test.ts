@@ -40,5 +40,5 @@ test('a key may have 500 bytes', () => {
 });
 
 test('a message stays short and on one line', () => {
-  expect(() => checkedName('queue', `\n${'x'.repeat(10_000)}`)).toThrow(/^queue "\\nx{50,60}": .{1,40}$/);
+  expect(() => checkedName('queue', `\n${'x'.repeat(10_000)}`)).toThrow(/^queue "\\nx{50,60}…": .{1,40}$/);
 });

@@ -70,9 +70,11 @@ describe('claims of large payloads', () => {
     ],
   ])('%s counts as long as it is', async (_, payload, fit) => {
     await queue.admin.rows(`select taskq.enqueue('work', ${payload}) from generate_series(1, 25)`);
-    const bulk = `select jsonb_agg(jsonb_build_object('type', 'work', 'payload', ${payload}::jsonb)) from generate_series(1, 25)`;
-    await queue.admin.rows(`select taskq.enqueue_many((${bulk}))`);
-    await queue.admin.rows(`select taskq.enqueue_many((${bulk}), '{"queue": "keyed", "key_for": "live"}')`);
+    const bulk = (more = '') =>
+      `select jsonb_agg(jsonb_build_object('type', 'work', 'payload', ${payload}::jsonb${more}))
+       from generate_series(1, 25) as n`;
+    await queue.admin.rows(`select taskq.enqueue_many((${bulk()}))`);
+    await queue.admin.rows(`select taskq.enqueue_many((${bulk(", 'key', n::text")}), '{"queue": "keyed"}')`);
     await queue.admin.rows(
       `insert into taskq.tasks (queue, type, payload, available_at, not_before, created_at)
        select 'by hand', 'work', ${payload}, now(), now(), now() from generate_series(1, 25)`,

@@ -249,6 +249,32 @@ test('a group that runs one after the other goes on where claims are: it ends be
   expect(ended.indexOf(mine.at(-1)!)).toBeLessThan(230);
 });
 
+test.each([
+  ['that runs one after the other', { group_limit: 1, group_order: 'strict' }],
+  ['without a limit', {}],
+])('a group %s is not put behind the rest of a bulk that came after it', async (_, settings) => {
+  await setQueue(settings);
+  const mine: string[] = [];
+  for (let n = 0; n < 20; n++) mine.push(await inGroup('ann'));
+  await enqueueSome(queue.admin, 400);
+  await queue.admin.rows(
+    `update taskq.tasks set not_before = not_before - interval '30 s', available_at = available_at - interval '30 s'`,
+  );
+  const me = await worker();
+  const claimer = claimerOf(me.session, me);
+  const ended: string[] = [];
+  for (let n = 0; n < 100 && ended.length < 420; n++) {
+    await claimer.sweep();
+    const tasks = await claimer.claim(10);
+    await me.settle(...tasks.map(({ id, leaseNo }) => ({ id, lease_no: leaseNo, outcome: 'completed' })));
+    ended.push(...tasks.map(({ id }) => id));
+    claimer.pass(10);
+  }
+  expect(ended).toHaveLength(420);
+  expect(ended.filter((id) => mine.includes(id))).toEqual(mine);
+  expect(ended.indexOf(mine.at(-1)!)).toBeLessThan(230);
+});
+
 test('a claim that is left open holds up no more groups than it asked for tasks', async () => {
   await setQueue({ group_limit: 1 });
   const groups = await queue.admin.rows<{ name: string }>(

@@ -208,6 +208,18 @@ describe('a group with a rate', () => {
     expect(await queue.admin.rows('select key from taskq.group_rates')).toEqual([{ key: 'bob' }]);
   });
 
+  test('that has no room stays full, even if its rate was used up further ahead than its burst', async () => {
+    await setGroup({ limit: 1, rate: '1/1h' });
+    const ids = await enqueueSome(queue.admin, 100, { group: 'ann' });
+    const me = await worker();
+    expect(await claimed(me)).toEqual([ids[0]]);
+    // A slot takes 333,333.3 us.
+    await setGroup({ rate: '3/1s', burst: 1 });
+    expect(await claimed(me)).toEqual([]);
+    expect(await me.claim({ start: 100 })).toEqual([]);
+    expect(await queue.admin.value("select count(*)::int from taskq.tasks where gate = 'h'")).toBe(1);
+  });
+
   test('a burst needs a rate', async () => {
     await expect(setGroup({ burst: 2 })).rejects.toMatchObject({
       code: '22023',

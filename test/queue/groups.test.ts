@@ -678,6 +678,7 @@ describe('a task that expires', () => {
     const second = await inGroup('ann');
     const me = await worker();
     await me.claim({ types: ['other'] });
+    await me.claim({ types: ['other'] });
     expect(await liveRow(queue.admin, first)).toMatchObject({ gate: 'h' });
     await expired(first);
     expect(
@@ -876,6 +877,90 @@ describe('groups without a limit', () => {
   });
 });
 
+describe('what is asked for', () => {
+  const asks = () => queue.admin.value<number>('select count(*)::int from taskq.asks');
+
+  test('goes with a delayed task that ends before its time', async () => {
+    const delayed = [
+      await inGroup('ann', { delay_ms: 3_600_000 }),
+      await inGroup('bob', { delay_ms: 60_000 }),
+    ];
+    expect(await asks()).toBe(2);
+    await queue.admin.rows('select taskq.cancel($1)', [delayed[0]]);
+    expect(await asks()).toBe(1);
+    await queue.admin.rows('select taskq.add_dead($1, $2)', delayed[1], 'no need');
+    expect(await queue.admin.value('select count(*)::int from taskq.asks where due_at > now()')).toBe(0);
+  });
+
+  test('is one look at a group whose tasks may expire with their slots, however many come and go', async () => {
+    await setQueue({ group_limit: 2 });
+    const me = await worker();
+    for (let n = 0; n < 5; n++) {
+      for (let m = 0; m < 4; m++) await inGroup('ann', { expires_ms: 3_600_000 });
+      for (let m = 0; m < 3; m++) await complete(me, await me.claim({ start: 10 }));
+    }
+    expect(await queue.admin.value('select count(*)::int from taskq.tasks')).toBe(0);
+    expect(await asks()).toBeLessThanOrEqual(1);
+  });
+
+  test('is asked again for the next task that may expire with its slot', async () => {
+    await setQueue({ group_limit: 2 });
+    const ids = [
+      await inGroup('ann', { expires_ms: 3_600_000 }),
+      await inGroup('ann', { expires_ms: 7_200_000 }),
+    ];
+    await inGroup('ann');
+    const me = await worker();
+    // Slots, but no worker for them.
+    await me.claim({ types: ['other'] });
+    const pass = async () => {
+      await queue.admin.rows(
+        "update taskq.tasks set expires_at = expires_at - interval '1 h', not_before = not_before - interval '1 h'",
+      );
+      await queue.admin.rows("update taskq.asks set due_at = due_at - interval '1 h'");
+      await me.claim({ types: ['other'] });
+    };
+    const holders = () =>
+      queue.admin.value("select array_agg(id::text order by id) from taskq.tasks where gate = 'h'");
+    expect(await holders()).toEqual(ids);
+    await pass();
+    expect(await holders()).not.toContain(ids[0]);
+    expect(await holders()).toContain(ids[1]);
+    await pass();
+    expect(await holders()).not.toContain(ids[1]);
+  });
+});
+
+describe('a task that was taken out of its group by hand', () => {
+  test.each(['h', 's'])('is claimed as an ordinary one if it has a slot (%s)', async (gate) => {
+    await setQueue({ group_limit: 1 });
+    await queue.admin.rows(
+      `insert into taskq.tasks (type, available_at, not_before, created_at, gate)
+       select 'work', now(), now(), now(), $1::"char" from generate_series(1, 2)`,
+      gate,
+    );
+    const other = await enqueue(queue.admin);
+    const me = await worker();
+    await queue.admin.rows("insert into taskq.asks (due_at, queue, key) values (now(), 'default', '')");
+    expect(await claimed(me)).toEqual(expect.arrayContaining([other]));
+    expect(await queue.admin.value("select count(*)::int from taskq.tasks where status = 'running'")).toBe(3);
+  });
+
+  test.each(['strict', 'relaxed'])('while it runs waits for its retry (%s)', async (order) => {
+    await setQueue({ group_limit: 1, group_order: order });
+    const id = await inGroup('ann');
+    const me = await worker();
+    const [task] = await me.claim();
+    const other = await enqueue(queue.admin);
+    const [second] = await me.claim();
+    await queue.admin.rows('update taskq.tasks set group_key = null where id = $1', id);
+    const answers = await me.settle(outcome(task!, 'failed'), outcome(second!, 'failed'));
+    expect(answers.map(({ answer }) => answer)).toEqual(['recorded', 'recorded']);
+    for (const each of [id, other])
+      expect(await liveRow(queue.admin, each)).toMatchObject({ status: 'pending', gate: null, attempts: 1 });
+  });
+});
+
 describe('claiming a task by its id', () => {
   const claimOne = (by: PlainWorker, id: string) =>
     queue.admin.rows<{ id: string }>('select id from taskq.claim_one($1, $2, 30000)', by.id, id);
@@ -886,6 +971,20 @@ describe('claiming a task by its id', () => {
     const me = await worker();
     const last = await inGroup('last');
     expect(await claimOne(me, last)).toEqual([{ id: last }]);
+  });
+
+  test('takes none of a group that was paused, or has a lower limit, since it got its slot', async () => {
+    await setQueue({ group_limit: 5 });
+    const ids = await enqueueSome(queue.admin, 3, { group: 'ann' });
+    const me = await worker();
+    // Slots, but no worker for them.
+    await me.claim({ types: ['other'] });
+    await queue.admin.rows("select taskq.pause_group('default', 'ann')");
+    expect(await claimOne(me, ids[0]!)).toEqual([]);
+    await queue.admin.rows("select taskq.resume_group('default', 'ann')");
+    expect(await claimOne(me, ids[0]!)).toEqual([{ id: ids[0] }]);
+    await setQueue({ group_limit: 1 });
+    expect(await claimOne(me, ids[1]!)).toEqual([]);
   });
 
   test('takes one whose time has come, and none before its time', async () => {

@@ -498,6 +498,17 @@ describe('a policy without a key, or one that is none, is refused', () => {
       { type: 'work', on_held: 'ignore' },
       'task 2 cannot be enqueued: on_held "ignore" needs a key',
     ],
+    ["select from taskq.enqueue('work', '{}', $1)", { key_for: '3d' }, 'enqueue: key_for "3d" needs a key'],
+    [
+      "select from taskq.enqueue('work', '{}', $1)",
+      { key_for: 'ever' },
+      'enqueue: key_for "ever" needs a key',
+    ],
+    [
+      'select from taskq.enqueue_many(jsonb_build_array(\'{"type":"work","key":"k"}\'::jsonb, $1::jsonb))',
+      { type: 'work', key_for: 'live' },
+      'task 2 cannot be enqueued: key_for "live" needs a key',
+    ],
     [
       "select from taskq.enqueue('work', '{}', $1)",
       { key: 'k', on_held: 'replcae' },

@@ -215,6 +215,8 @@ test('a queue names the limit that keeps its tasks from starting', async () => {
   expect(await limitedBy()).toEqual({ most: null, rated: null, free: null });
   await worker.claim({ queues: ['most', 'rated', 'free'], start: 10 });
   expect(await limitedBy()).toEqual({ most: 'max_running', rated: 'rate', free: null });
+  await queue.admin.rows("select taskq.cancel(array_agg(id)) from taskq.tasks where status = 'pending'");
+  expect(await limitedBy()).toEqual({ most: null, rated: null, free: null });
 });
 
 test('of a group no more are due than its rate allows now', async () => {

@@ -1,6 +1,7 @@
 -- Claims one task by its id if it is waiting and due, for a worker that runs nothing but this task, such as a test. It
--- passes the limits of its queue, which count it; raises 55P03 if another transaction has those locked for a second.
--- No rows: it is not waiting, not due, or locked by another transaction.
+-- ignores the limits of its queue, which still count it, but not those of its group; raises 55P03 if another
+-- transaction has the queue's locked for a second. No rows: it is not waiting, not due, waits for its group, or is
+-- locked by another transaction.
 -- Arguments: _worker_id, as registered; _lease_ms, how long it holds the task without a heartbeat, in milliseconds.
 -- Granted to: worker.
 create or replace function taskq.claim_one(_worker_id integer, _id bigint, _lease_ms bigint)
@@ -64,6 +65,7 @@ begin
     -- `is true` keeps the planner from the claim's index, which seems as good where it believes in a row or two.
     where l.id = _id and l.status = 'pending' and l.lease_owner is null and (l.available_at <= ts) is true
       and taskq.may_start(l.expires_at, l.started_at, ts)
+      and (l.gate is null or taskq.find_out_of_turn(array[l.ctid], null, ts) is null)
     limit 1
     for no key update skip locked
   )

@@ -42,8 +42,8 @@ begin
         options := taskq.checked_options(
           'enqueue', options, taskq.task_options() || taskq.step_options() || array['allow_unknown', 'notify']
         );
-        if options ->> 'on_held' is not null and options ->> 'key' is null then
-          perform taskq.refuse_keyless('enqueue', options ->> 'on_held');
+        if coalesce(options ->> 'on_held', options ->> 'key_for') is not null and options ->> 'key' is null then
+          perform taskq.refuse_keyless('enqueue', options);
         end if;
         if options ?| '{on_complete,on_dead}' and not options ? 'key' then
           task := jsonb_build_object('type', taskq.known_type(_type, _payload, options), 'payload', _payload);

@@ -97,14 +97,17 @@ begin
       else
         _tasks := taskq.checked_tasks(_tasks, options ->> 'type');
       end if;
-      perform taskq.refuse_keyless(format('task %s cannot be enqueued', e.place), e.task ->> 'on_held')
+      perform taskq.refuse_keyless(format('task %s cannot be enqueued', e.place), e.task)
       from jsonb_array_elements(_tasks) with ordinality as e (task, place)
-      where e.task ->> 'on_held' is not null and coalesce(e.task ->> 'key', options ->> 'key') is null;
+      where coalesce(e.task ->> 'on_held', e.task ->> 'key_for') is not null
+        and coalesce(e.task ->> 'key', options ->> 'key') is null;
     end if;
   end if;
 
-  if options ->> 'on_held' is not null and options ->> 'key' is null and not have_keys then
-    perform taskq.refuse_keyless('enqueue_many', options ->> 'on_held');
+  if coalesce(options ->> 'on_held', options ->> 'key_for') is not null and options ->> 'key' is null
+    and not have_keys
+  then
+    perform taskq.refuse_keyless('enqueue_many', options);
   end if;
 
   if options ?| '{on_complete,on_dead}'

@@ -58,8 +58,8 @@ begin
   task := taskq.checked_options(
     'set_schedule', options - own, of_tasks || acting || 'allow_unknown'::text
   ) - acting - 'allow_unknown';
-  if task ? 'on_held' and not task ? 'key' then
-    perform taskq.refuse_keyless('set_schedule', task ->> 'on_held');
+  if task ?| '{on_held,key_for}' and not task ? 'key' then
+    perform taskq.refuse_keyless('set_schedule', task);
   end if;
   if its_overlap <> 'allow' and task ?| '{key,key_for,on_held}' then
     raise exception 'set_schedule: overlap % uses the key of its tasks: give no key, key_for or on_held', its_overlap

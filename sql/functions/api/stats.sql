@@ -1,13 +1,13 @@
 -- Returns the figures of the queue: by queue and by type the live and dead tasks, how many are due and how long the
 -- oldest has waited, and what ended within the last _since_ms milliseconds; and the types with waiting tasks that no
 -- live worker handles. A queue or type is listed if it has any of these, or is paused; missing counts are 0. A queue is
--- `limited_by` its max_running while as many run, and by its rate until the next may start. `depth` counts due tasks
--- that can run: nothing keeps live workers from them (see taskq.find_obstacles) or, while no worker is alive, one has
--- handled the type, so that a fleet scaled to zero is started again. `stalled` lists due tasks that cannot run, by
--- queue, type and reason; those of a group that is paused or held at a dead letter (`group_paused`, `group_held`) are
--- due, too, and `group` is it, if it is the only one. `timed_out` counts running tasks whose timeout has passed and
--- whose handler has not ended. completed_per_minute counts from the first task within that time. A worker that is
--- stopping counts as none.
+-- `limited_by` its max_running while as many run, and by its rate until the next may start, if tasks are due. `depth`
+-- counts due tasks that can run: nothing keeps live workers from them (see taskq.find_obstacles) or, while no worker is
+-- alive, one has handled the type, so that a fleet scaled to zero is started again. `stalled` lists due tasks that
+-- cannot run, by queue, type and reason; those of a group that is paused or held at a dead letter (`group_paused`,
+-- `group_held`) are due, too, and `group` is it, if it is the only one. `timed_out` counts running tasks whose timeout
+-- has passed and whose handler has not ended. completed_per_minute counts from the first task within that time. A
+-- worker that is stopping counts as none.
 -- Granted to: reader, operator.
 create or replace function taskq.stats(_since_ms bigint)
 returns jsonb
@@ -70,6 +70,7 @@ begin
           'ended', jsonb_build_object('completed', q.completed, 'cancelled', q.cancelled, 'expired', q.expired),
           'paused', q.paused,
           'limited_by', case
+            when q.due = 0 then null
             when q.leased + q.running >= l.max_running then 'max_running'
             when taskq.next_start_at(l, ts) > ts then 'rate'
           end

@@ -11,8 +11,8 @@ begin
   options := taskq.checked_options(
     'enqueue', options, taskq.task_options() || taskq.step_options() || array['allow_unknown', 'notify']
   );
-  perform taskq.refuse_keyless('enqueue', options ->> 'on_held')
-  where options ->> 'on_held' is not null and options ->> 'key' is null;
+  perform taskq.refuse_keyless('enqueue', options)
+  where coalesce(options ->> 'on_held', options ->> 'key_for') is not null and options ->> 'key' is null;
   perform taskq.refuse_callbacks(jsonb_build_array(jsonb_build_object('type', _type)), options)
   where options ?| '{on_complete,on_dead}';
   return query

@@ -43,6 +43,7 @@ declare
   free_slots bigint;
   any_has_rate boolean;
   any_may_swap boolean;
+  any_expires boolean;
   any_is_ordered boolean;
   any_is_unordered boolean;
   any_orders_several boolean;
@@ -51,7 +52,7 @@ declare
   passed jsonb;
   written_tasks bigint;
   any_foreign boolean;
-  any_expires boolean;
+  any_new_expires boolean;
 begin
   -- What most groups need and no more: for a claim of few tasks, starting an expression costs more than computing it.
   select array_agg(row(
@@ -59,8 +60,8 @@ begin
       null, null, null, null, null, null, null, null, null, null
     )::taskq.group_turn),
     sum(greatest(l.most::bigint - h.held, 0)), bool_or(l.rate is not null), bool_or(h.any_unclaimed),
-    bool_or(l.ordered), bool_or(not l.ordered), bool_or(l.ordered and l.most > 1)
-  into groups, free_slots, any_has_rate, any_may_swap, any_is_ordered, any_is_unordered, any_orders_several
+    bool_or(h.any_expires), bool_or(l.ordered), bool_or(not l.ordered), bool_or(l.ordered and l.most > 1)
+  into groups, free_slots, any_has_rate, any_may_swap, any_expires, any_is_ordered, any_is_unordered, any_orders_several
   from unnest(_group_queues, _group_keys) as g (queue, key)
   cross join lateral (
     select s.*, s.most < unlimited and s.is_strict as ordered from taskq.group_slots(g.queue, g.key, _ts) as s offset 0
@@ -68,7 +69,8 @@ begin
   cross join lateral (
     -- A group without a limit needs no count, unless it has a rate.
     select (count(*) filter (where l.most < unlimited or t.lease_owner is null))::integer as held,
-      bool_or(t.lease_owner is null) as any_unclaimed
+      bool_or(t.lease_owner is null) as any_unclaimed,
+      bool_or(t.lease_owner is null and t.expires_at < 'infinity') as any_expires
     from taskq.slot_holders(g.queue, g.key) as t
     where l.most < unlimited or l.rate is not null
   ) as h;
@@ -209,7 +211,7 @@ begin
     returning t.type <> all (_types) as is_foreign, t.expires_at < 'infinity' and t.started_at is null as may_expire
   )
   select count(*), bool_or(w.is_foreign), bool_or(w.may_expire)
-  into written_tasks, any_foreign, any_expires
+  into written_tasks, any_foreign, any_new_expires
   from written w;
 
   -- In strict order, no task with a slot may become due before one ahead of it.
@@ -254,11 +256,21 @@ begin
     ));
   end if;
 
-  -- A task may expire with its slot, if no claim takes it, or if it is given back: its group is looked at then.
-  if any_expires then
+  -- A task may expire with its slot, if no claim takes it, or if it is given back: a group whose slots are limited is
+  -- looked at when the first one does. So it has one such ask, not one for each task.
+  if any_expires or any_new_expires then
     insert into taskq.asks (due_at, queue, key)
-    select distinct t.expires_at, t.queue, t.group_key from taskq.tasks t
-    where t.id = any (chosen) and t.expires_at < 'infinity' and t.started_at is null;
+    select e.due_at, g.queue, g.key
+    from unnest(groups) as g
+    cross join lateral (
+      select min(t.expires_at) as due_at from taskq.slot_holders(g.queue, g.key) as t
+      where (not g.endless or g.rate is not null)
+        and t.lease_owner is null and t.started_at is null and t.expires_at > _ts and t.expires_at < 'infinity'
+    ) as e
+    where e.due_at is not null and not exists (
+      select from taskq.asks a
+      where a.queue || '' = g.queue and a.key = g.key and a.due_at between _ts and e.due_at and a.task_id is null
+    );
   end if;
 
   if any_has_rate then

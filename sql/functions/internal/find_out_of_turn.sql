@@ -27,7 +27,8 @@ begin
       select t.queue, t.group_key, array_agg(t.ctid) as rows_at, array_agg(t.priority) as priorities,
         array_agg(t.id) as ids, array_agg(t.started_at) as starts, bool_or(t.gate = 's') as any_stopped
       from taskq.tasks t
-      where t.ctid = any (_chosen) and t.gate in ('h', 's')
+      -- One that was taken out of its group by hand is an ordinary row.
+      where t.ctid = any (_chosen) and t.gate in ('h', 's') and t.group_key is not null
         -- Hashed: in time proportional to both.
         and t.id not in (select g.id from unnest(_given) as g (id))
       group by t.queue, t.group_key

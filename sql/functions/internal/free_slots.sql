@@ -1,7 +1,7 @@
 -- Decides about the slots of tasks of groups that an outcome has just put back, under locks of the caller: under strict
 -- order they keep them while they wait, so that no later task of the group passes; under relaxed order they give them
 -- up, and wait for their time and then for another one. _stopping: those that stop their group until their time, and
--- keep the slot.
+-- keep the slot. One that was taken out of its group by hand is an ordinary task from now on.
 create or replace function taskq.free_slots(_ids bigint[], _stopping bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -14,8 +14,9 @@ declare
   hint record;
 begin
   update taskq.tasks t
-  set gate = case when t.id = any (_stopping) then 's' else 'h' end::"char"
-  where t.id = any (_ids) and t.gate in ('h', 's') and (t.gate = 's') <> (t.id = any (_stopping));
+  set gate = case when t.group_key is null then null when t.id = any (_stopping) then 's' else 'h' end::"char"
+  where t.id = any (_ids) and t.gate in ('h', 's')
+    and (t.group_key is null or (t.gate = 's') <> (t.id = any (_stopping)));
   with freed as (
     update taskq.tasks t
     set gate = 'd', status = 'blocked', available_at = 'infinity', not_before = t.available_at,

@@ -11,8 +11,9 @@ create or replace function taskq.group_rate_left(
 returns table (slots integer, each_us numeric, burst integer, used_to timestamptz, is_reset boolean)
 language sql stable
 as $$
-  select floor(r.burst - extract(epoch from u.used_to - _ts) * 1000000 / r.each_us)::integer, r.each_us, r.burst,
-    u.used_to, s.used_to > u.used_to
+  -- Not negative: used_to may be a microsecond further ahead than the burst.
+  select greatest(floor(r.burst - extract(epoch from u.used_to - _ts) * 1000000 / r.each_us), 0)::integer, r.each_us,
+    r.burst, u.used_to, s.used_to > u.used_to
   from (
     select given.rate[2] / given.rate[1]::numeric as each_us, taskq.burst_of(given.rate, _burst) as burst
     from (select taskq.rate_of(_rate) as rate where _rate is not null offset 0) as given

@@ -11,6 +11,7 @@ as $$
   select _options - _known = '{}'
     -- Rare, and to be checked with the key.
     and not _options ?| '{on_held,on_complete,on_dead}'
+    and (_options ? 'key' or not _options ? 'key_for')
     and coalesce(_options ->> 'priority' in ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9'), true)
     and coalesce(octet_length(_options ->> 'queue') between 1 and 200, true)
     and coalesce(octet_length(_options ->> 'group') between 1 and 200, true)

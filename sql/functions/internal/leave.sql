@@ -1,7 +1,7 @@
 -- Does what the end of these tasks requires for their groups and for the tasks that replace them (see taskq.is_tied);
 -- the caller has locked them and is about to delete them from the live table. Leaves an ask for each group that gets a
--- slot back. Whatever ends a task calls it, in its own transaction, while the rows can still be read. Locks nothing: a
--- claim attends to the asks.
+-- slot back, and deletes the asks of those that wait for their time. Whatever ends a task calls it, in its own
+-- transaction, while the rows can still be read. Locks nothing: a claim attends to the asks.
 --
 -- A task that replaces one of them (`again`) waits from now on. It may have the same key: the row that it follows is
 -- deleted here, before it is inserted. Never waits for a key: producers of it wait for the row that is deleted. One
@@ -20,6 +20,7 @@ as $$
 declare
   hint record;
   asking text[];
+  delayed bigint[];
   replaced bigint[];
   replacing taskq.tasks[];
 begin
@@ -27,7 +28,8 @@ begin
     select t.*
     from unnest(_ids) as ending (id)
     cross join lateral (
-      select l.id, l.queue, l.group_key, l.gate in ('h', 's') as has_slot, l.again is not null as is_replaced
+      select l.id, l.queue, l.group_key, l.gate in ('h', 's') as has_slot, l.gate = 'd' as is_delayed,
+        l.again is not null as is_replaced
       from taskq.tasks l where l.id = ending.id limit 1
     ) as t
   ),
@@ -36,9 +38,13 @@ begin
     select distinct _ts, e.queue, e.group_key from ending e where e.has_slot and e.group_key is not null
     returning queue
   )
-  select array(select distinct a.queue from asked a), array_agg(e.id) filter (where e.is_replaced)
-  into asking, replaced
+  select array(select distinct a.queue from asked a), array_agg(e.id) filter (where e.is_delayed),
+    array_agg(e.id) filter (where e.is_replaced)
+  into asking, delayed, replaced
   from ending e;
+  if delayed is not null then
+    perform taskq.withdraw_asks(delayed);
+  end if;
   perform taskq.wake(q.name, _ts) from unnest(asking) as q (name);
   if replaced is null then
     return;

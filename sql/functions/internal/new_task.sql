@@ -1,5 +1,8 @@
 -- Makes the row of a new task: names every column of taskq.tasks, in the order of the table.
 --
+-- The tasks of a bulk are available a microsecond after each other, in their order. If all had the same time, a claim
+-- that has taken some of them could give the next task of a group no place before the rest (see taskq.fill_groups).
+--
 -- Inlined into the calling statement, at no cost, which is why it names its schema and has no `set` clause.
 create or replace function taskq.new_task(given taskq.given_task, _ts timestamptz, _producer text)
 returns setof taskq.tasks
@@ -8,7 +11,9 @@ as $$
   select
     given.id,
     case
-      when given.group_key is null and given.step -> 'waits' is null then given.due else 'infinity'::timestamptz
+      when given.group_key is null and given.step -> 'waits' is null
+      then given.due + coalesce(given.place - 1, 0) * interval '1 microsecond'
+      else 'infinity'::timestamptz
     end as available_at,
     given.due as not_before, _ts as created_at,
     null::timestamptz as lease_expires_at, null::timestamptz as started_at, 0 as lease_no,

@@ -19,7 +19,7 @@ begin
   claimable := '{}';
   tried := 0;
   foreach row_at in array coalesce(_rows, '{}') loop
-    exit when cardinality(claimable) = _most or clock_timestamp() > began + interval '5 s';
+    exit when cardinality(claimable) >= _most or clock_timestamp() > began + interval '5 s';
     tried := tried + 1;
     starts := cardinality(claimable) < _start;
     begin

@@ -14,7 +14,7 @@ declare
 begin
   able := '{}';
   foreach tried in array _ids loop
-    exit when cardinality(able) = _most or clock_timestamp() > _until;
+    exit when cardinality(able) >= _most or clock_timestamp() > _until;
     begin
       update taskq.tasks t
       set gate = _gate, status = (case when _gate = 'h' then 'pending' else 'blocked' end)::taskq.task_status,

@@ -1,3 +1,4 @@
+import { badOption } from '../../lib/bad-option.ts';
 import { countOf, withCommas } from '../../lib/count.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { startProgress } from '../present/progress.ts';
@@ -65,6 +66,9 @@ function keyOfAnother(file: string, { line, holder, type, group }: RefusedLine):
   return new TaskqError('key_of_another', `${nameOf(file)}: line ${line}: ${problem}`);
 }
 
+/** What the options say that apply to the keys of lines. */
+const OF_KEYS = { '--key-for': 'keyFor', '--on-held': 'onHeld' } as const;
+
 /** Name at most this many bad items, and count the rest. */
 const MAX_NAMED = 20;
 
@@ -72,6 +76,9 @@ const MAX_NAMED = 20;
 async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Promise<number> {
   const { type, file, options } = source;
   const flags = optionsOfFlags(options, 'in lines');
+  const ofKeys = (['--key-for', '--on-held'] as const).find((flag) => flags[OF_KEYS[flag]] !== undefined);
+  if (ofKeys !== undefined && !options.envelope)
+    throw badOption(`${ofKeys} needs --envelope: a line that is a payload has no key`);
   const input = await openInput(file);
   // Connect first: a failure after a million lines would waste the reading.
   await context.database();
@@ -82,14 +89,17 @@ async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Pr
   const progress = await startProgress(context.output, `reading ${nameOf(file)}`);
   let bad = 0;
   let isEnvelope = false;
+  let haveKeys = false;
   const named: string[] = [];
   try {
     for await (const items of inputItems(input, file)) {
       for (const item of items) {
         const answer = check(item);
         const checked = answer instanceof Promise ? await answer : answer;
-        if ('task' in checked) spool.add(checked.task, item.line);
-        else {
+        if ('task' in checked) {
+          haveKeys ||= checked.task.options?.key !== undefined;
+          spool.add(checked.task, item.line);
+        } else {
           bad += 1;
           if (bad > MAX_NAMED) continue;
           named.push(checked.problem);
@@ -108,6 +118,8 @@ async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Pr
     reportError(new TaskqError('bad_item', `${nameOf(file)}: ${problem}`), context.output);
   }
   if (bad > 0 && !options.skipBad) throw badItems(source, bad, spool.count, isEnvelope);
+  if (ofKeys !== undefined && spool.count > 0 && !haveKeys)
+    throw badOption(`${ofKeys} needs a key: no line of ${nameOf(file)} has one`);
   return bad;
 }
 

@@ -194,8 +194,8 @@ export const UNASKED: readonly Mutant[] = [
   {
     name: 'its expiry',
     file: 'fill_groups',
-    from: "t.expires_at < 'infinity' and",
-    to: 'false and',
+    from: 'if any_expires or any_new_expires then',
+    to: 'if false then',
     world: STRICT,
     events: [add({ expires: 1 }), add(), ahead, back, fill, day, fill],
   },
@@ -298,8 +298,8 @@ export const UNASKED: readonly Mutant[] = [
   {
     name: 'the expiry of what has a slot',
     file: 'fill_groups',
-    from: 't.expires_at < ',
-    to: 'false and t.expires_at < ',
+    from: 'if any_expires or any_new_expires then',
+    to: 'if any_expires then',
     world: STRICT,
     events: [add({ expires: 1 }), add(), fill, day, fill],
   },
