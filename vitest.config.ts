@@ -4,7 +4,7 @@ import { findPgbouncer } from './test/support/pgbouncer.ts';
 import { findSystemPostgres } from './test/support/system-postgres.ts';
 
 /*
- * What runs where. A test runs once, on PostgreSQL 18, unless what it says depends on more:
+ * What runs where. A test runs once, on PostgreSQL 18, unless its result depends on more:
  *   unit       needs no server: `npm run test:fast`
  *   pg18       everything else
  *   pg15       what SQL decides (catalogue, plans, migrations, model, the schema `queues`, supervisors, the event
@@ -80,7 +80,7 @@ if (isOnePart && !Object.hasOwn(PARTS, part))
 
 const system = findSystemPostgres(process.env.PATH ?? '');
 
-// Each project starts a server of its own. (Said at the top, it would be started once more, for nobody.)
+// Each project starts its own server. (At the top level, vitest would start one more, which no test uses.)
 const globalSetup = ['test/support/global-setup.ts'];
 
 const unit = {

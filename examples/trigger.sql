@@ -6,8 +6,8 @@ set client_min_messages = warning;
 create schema if not exists greetings;
 create table greetings.orders (id bigint generated always as identity primary key, customer text not null);
 
--- With the rights of its owner, who may enqueue: whoever may insert an order need not be granted that. Whoever does is
--- still the one who has enqueued the task.
+-- With the rights of its owner, who may enqueue: roles that insert orders need no such grant. The inserting role is
+-- still recorded as the one that enqueued the task.
 create function greetings.enqueue_greeting()
 returns trigger
 language plpgsql security definer

@@ -15,13 +15,15 @@ export { rolledBack } from './library/rolled-back.ts';
 export type { GivenParent } from './library/test-run.ts';
 
 export type TestOptions<Handlers extends HandlerMap> = {
-  /** Handlers by type, or the directory of their files. All run in this process, whatever their isolation. */
+  /** Handlers by type, or the directory of their files. All run in this process, regardless of their isolation. */
   readonly handlers: Handlers | string;
-  /** What `ctx.workflow` is, instead of what the database says. */
+  /** The value of `ctx.workflow`, instead of that in the database. */
   readonly workflow?: WorkflowPlace;
-  /** What `ctx.parents` returns, by step, instead of what the database says; a task of no workflow needs `workflow` too. */
+  /**
+   * The answer of `ctx.parents`, by step, instead of that of the database; a task of no workflow needs `workflow` too.
+   */
   readonly parents?: Readonly<Record<string, GivenParent>>;
-  /** What `ctx.tick` is: the tick of the schedule that would have enqueued the task. */
+  /** The value of `ctx.tick`: the tick of the schedule that would have enqueued the task. */
   readonly tick?: Date;
 } & (
   | {

@@ -29,7 +29,7 @@ create table comms.email_message (
   created_at timestamptz not null default now()
 );
 
--- The root: one for each e-mail that is to be sent.
+-- The root: one for each e-mail to send.
 create table comms.send_email_task (
   send_email_task_id bigserial primary key,
   email_message_id bigint not null unique references comms.email_message,

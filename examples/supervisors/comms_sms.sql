@@ -8,7 +8,7 @@ create table comms.sms_message (
   created_at timestamptz not null default now()
 );
 
--- The root: one for each text message that is to be sent.
+-- The root: one for each text message to send.
 create table comms.send_sms_task (
   send_sms_task_id bigserial primary key,
   sms_message_id bigint not null unique references comms.sms_message,

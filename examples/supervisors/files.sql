@@ -17,7 +17,7 @@ create table files.file_metadata (
   metadata jsonb not null
 );
 
--- The root: one for each file that is to be deleted.
+-- The root: one for each file to delete.
 create table files.file_deletion_task (
   file_deletion_task_id bigserial primary key,
   file_id bigint not null unique references files.file,

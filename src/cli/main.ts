@@ -7,7 +7,8 @@ import type { GlobalOptions } from './run/global-options.ts';
 import { namedCommands, withHelpOption } from './run/named-commands.ts';
 
 /**
- * Run one command line. Returns the exit code, after printing any error; once all is printed, unless a signal has ended it.
+ * Run one command line. Returns the exit code, after printing any error and, unless a signal has ended it, all other
+ * output.
  */
 export async function main(typed: readonly string[], env: Environment): Promise<number> {
   const code = await run(typed, env);

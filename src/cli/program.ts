@@ -78,7 +78,10 @@ async function addCommand(
   if (command.run !== undefined) made.action(() => onCall(command, made));
 }
 
-/** Refuse a list that is given twice, such as --queues: of other options the last one counts, as in a shell's aliases. */
+/**
+ * Refuse a list that is given twice, such as --queues. For other options the last value counts, for the sake of shell
+ * aliases.
+ */
 function refuseRepeatedLists(command: Command): void {
   for (const option of command.options) {
     if (!/<\w+,\w+>/.test(option.flags)) continue;

@@ -99,7 +99,7 @@ const LOADERS = {
   '.json': (_path: string, text: string) => parseJson(text),
 };
 
-/** Throws for a file without a default export: cosmiconfig would take undefined for an empty file. */
+/** Throws for a file without a default export: cosmiconfig would treat undefined as an empty file. */
 async function loadDefault(path: string): Promise<unknown> {
   const { default: content } = await loadModule(path);
   if (content !== undefined) return content;

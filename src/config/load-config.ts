@@ -77,7 +77,7 @@ function checkKeys({ path, content }: ConfigFile): void {
     throw badFile(`${path}: unknown setting "${unknown}"${didYouMean(unknown, keys)}`);
 }
 
-/** Checks what needs other settings or the domain's rules. */
+/** Checks values that depend on other settings or on the domain's rules. */
 function checkValues(loaded: LoadedConfig): void {
   const { backoff, retention, taskTypes, queueSettings, schedules, leaseMs, heartbeatMs } = loaded.values;
   if (backoff !== null) attributed(loaded, 'backoff', () => normaliseBackoff(backoff));

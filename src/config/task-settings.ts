@@ -39,7 +39,7 @@ export interface TaskTypeInput {
   readonly retention?: string;
   /** Stop starting its tasks when they keep failing: `'5/1m'`, or with `probeAfter`. */
   readonly breaker?: string | BreakerInput;
-  /** Of which attempts the last lines of their log are kept; default `failed`: of those that did not complete. */
+  /** Which attempts keep the last lines of their log; default `failed`: those that did not complete. */
   readonly keepLog?: 'failed' | 'always' | 'none';
   /** What the failure of an attempt does to its task: `retry` (default), or `complete`. */
   readonly onFailure?: 'retry' | 'complete';
@@ -71,7 +71,10 @@ export interface QueueInput {
   readonly groupLimit?: number;
   /** Rate at which tasks of each group get slots, such as `'10/1s'`. */
   readonly groupRate?: string;
-  /** How many of a group may get one at once after a pause; needs a rate. Default: what that allows in a tenth of a second. */
+  /**
+   * How many of a group may get one at once after a pause; needs a rate. Default: as many as it allows in a tenth of a
+   * second.
+   */
   readonly groupBurst?: number;
   /** Whether a task that waits for a retry keeps its slot, so that none of its group passes; default `strict`. */
   readonly groupOrder?: 'strict' | 'relaxed';
@@ -83,13 +86,13 @@ export interface QueueInput {
   readonly maxRunning?: number;
   /** Rate at which tasks start, such as `'100/1m'`. */
   readonly rate?: string;
-  /** How many may start at once after a pause; needs a rate. Default: what that allows in a tenth of a second. */
+  /** How many may start at once after a pause; needs a rate. Default: as many as it allows in a tenth of a second. */
   readonly burst?: number;
   /** Queues into which its handlers may enqueue; `none`: into no queue. Default: into any. */
   readonly mayEnqueue?: readonly string[] | 'none';
   /** What the failure of an attempt does to its task: `retry` (default), or `complete`. */
   readonly onFailure?: 'retry' | 'complete';
-  /** Workers that may be lost with a task before it is a dead letter; default 3. */
+  /** How many lost workers make a task a dead letter; default 3. */
   readonly maxLosses?: number | 'unlimited';
   /** Whether each claim by a worker is recorded in `taskq.leases`; default false. */
   readonly recordLeases?: boolean;

@@ -7,7 +7,7 @@ import {
 } from './enqueue-options.ts';
 import type { StoredPayload } from './payload.ts';
 
-/** What can change of a task that waits. */
+/** What can be changed in a waiting task. */
 export interface EditChanges extends Pick<EnqueueOptions, 'queue' | 'priority' | 'delay' | 'at'> {
   /** Replaces the payload. */
   readonly payload?: unknown;

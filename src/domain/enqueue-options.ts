@@ -18,7 +18,7 @@ export type KeyFor = 'live' | 'ever' | (string & {}) | number;
 
 /**
  * What happens to a task whose key is held: `ignore` creates nothing; `replace` gives the holder its payload, options
- * and time; `preserve` leaves the holder its time. A holder that runs already is followed by the new task.
+ * and time; `preserve` leaves the holder its time. If the holder is already running, the new task runs after it.
  */
 export type OnHeld = (typeof POLICIES)[number];
 
@@ -67,8 +67,8 @@ export interface EnqueueOptions {
   /** Steps of the workflow that have to end first: names, or `{ step, onDeath }`. */
   readonly after?: readonly (string | Parent)[];
   /**
-   * What happens to it if one of them dies (is dead, cancelled or expired): it is cancelled too (`cancel`; default), goes
-   * on (`continue`), or waits until that one is revived (`wait`).
+   * What happens to it if one of them dies (is dead, cancelled or expired): it is cancelled too (`cancel`; default),
+   * continues (`continue`), or waits until that one is revived (`wait`).
    */
   readonly onDeath?: OnDeath;
 }

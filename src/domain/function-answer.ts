@@ -1,6 +1,6 @@
 import { isJsonObject } from '../lib/json.ts';
 
-/** What a SQL function has answered, in either of its two forms: by `status`, or by `success`. */
+/** The answer of a SQL function, in either of its two forms: with `status`, or with `success`. */
 export interface FunctionAnswer {
   /**
    * `succeeded`; or why not, in the function's own words. In the form with `success`: `succeeded`, `invalid` with a
@@ -11,20 +11,17 @@ export interface FunctionAnswer {
   readonly payload: unknown;
   /** Its `error` or `validation_failure_message`; null: there is none. */
   readonly message: string | null;
-  /** All that it has answered. */
+  /** The whole answer. */
   readonly answer: Readonly<Record<string, unknown>>;
 }
 
 export const SUCCEEDED = 'succeeded';
-/** Another attempt would be answered the same: what is asked for cannot be done. */
+/** Another attempt would get the same answer: the request cannot be carried out. */
 const INVALID = 'invalid';
 /** Something unexpected. */
 export const FAILED = 'failed';
 
-/**
- * Reads what a function has answered. Returns why it cannot be read, as a sentence about the answer, if it has neither
- * form.
- */
+/** Reads a function's answer. If it has neither form, returns why it cannot be read, as a sentence about the answer. */
 export function readAnswer(answer: unknown): FunctionAnswer | string {
   if (answer === null || answer === undefined) return 'it is null';
   if (!isPlainObject(answer)) return `it is ${Array.isArray(answer) ? 'an array' : `a ${kindOf(answer)}`}`;
@@ -49,7 +46,7 @@ function kindOf(value: unknown): string {
   return value instanceof Number ? 'number' : typeof value;
 }
 
-/** Functions write an empty message where there is none. */
+/** Functions write an empty message for none. */
 function textOf(value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null;
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -9,7 +9,7 @@ export type FunctionFault =
   /** It has answered something that cannot be read. */
   | 'InvalidAnswer';
 
-/** What the server says of an error. */
+/** The server's report of an error. */
 export interface ServerReport {
   /** SQLSTATE. */
   readonly code?: string | undefined;

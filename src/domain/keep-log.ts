@@ -1,6 +1,6 @@
 import { badOption } from '../lib/bad-option.ts';
 
-/** Of which attempts the last lines of their log are kept: those that did not complete, all, or none. */
+/** Which attempts keep the last lines of their log: those that did not complete, all, or none. */
 export type KeepLog = 'failed' | 'always' | 'none';
 
 const ALL: readonly unknown[] = ['failed', 'always', 'none'];

@@ -3,8 +3,8 @@ import { shown } from '../lib/shown.ts';
 import { checkedName } from './names.ts';
 
 /**
- * Parses the queues into which the handlers of a queue may enqueue: names in an array, or in text with commas; `none` is
- * no queue. Throws TaskqError.
+ * Parses the queues into which the handlers of a queue may enqueue: names in an array, or in text with commas; `none`
+ * means no queue. Throws TaskqError.
  */
 export function parseMayEnqueue(input: unknown, what = 'mayEnqueue'): readonly string[] {
   if (input === 'none') return [];

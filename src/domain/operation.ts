@@ -9,7 +9,7 @@ export type OperationVerb = (typeof OPERATION_VERBS)[number];
 
 /**
  * `canary`: it revives the first tasks, and waits until these have ended. `stopped`: by someone, or because too many
- * died again. `failed`: it cannot go on.
+ * died again. `failed`: it cannot continue.
  */
 export const OPERATION_STATES = ['running', 'canary', 'completed', 'stopped', 'failed'] as const;
 export type OperationState = (typeof OPERATION_STATES)[number];
@@ -19,7 +19,7 @@ export interface OperationFailure {
   readonly id: string;
   /** `key_held`: another task has its key. `locked`: for a minute, by another transaction. */
   readonly answer: 'key_held' | 'refused' | 'locked';
-  /** Null: the answer says all. */
+  /** Null: the answer is complete. */
   readonly error: string | null;
 }
 

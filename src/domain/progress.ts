@@ -10,7 +10,10 @@ export interface Progress {
 
 const MAX_TEXT_BYTES = 1024;
 
-/** Checks what a handler reports; cuts a text over 1 KB. Throws TypeError for what is no number, or a text that is none. */
+/**
+ * Checks what a handler reports; cuts a text over 1 KB. Throws TypeError if the value is not a number, or the text not
+ * a string.
+ */
 export function progressOf(value: unknown, text: unknown = null): Progress {
   if (typeof value !== 'number' || !Number.isFinite(value))
     throw new TypeError(`progress ${shown(value)}: expected a number, such as 0.4`);

@@ -120,7 +120,7 @@ function setting<Column extends string, Value>(
   return { column, parse };
 }
 
-/** Refuses `none`: a dead letter waits for someone to decide on it, and would have no time for that. */
+/** Refuses `none`: a dead letter must stay until someone can decide on it. */
 function deadRetentionOf(value: unknown, what: string): Retention {
   const period = parseRetention(value, what);
   if (period === 'none') throw badOption(`${what} "none": expected ever, or whole days such as 90d`);

@@ -20,7 +20,7 @@ export interface StoredError {
 export function storableError(thrown: unknown, limits: StorableLimits = STORABLE_LIMITS): StoredError {
   for (let share = 1; share > 1 / 64; share /= 2) {
     const json = JSON.stringify(described(thrown, [], share));
-    // Parsed again, so that the result does not keep alive the 300 MB that a part of it was cut from.
+    // Parsed again: otherwise a part of the result would keep alive the 300 MB that it was cut from.
     if (Buffer.byteLength(json) <= limits.errorBytes) return JSON.parse(json);
   }
   return { ...UNREADABLE, message: 'an error too large to be stored' };
@@ -71,8 +71,9 @@ function nameOf(error: object): string {
 }
 
 /**
- * Leaves out of a stack the frames of the code that called the handler, with all below them, and of what the handler
- * called there: what is left begins with the handler's own line. A stack without such a line stays as it is.
+ * Removes from a stack the frames of the code that called the handler, all frames below them, and those of our
+ * functions that the handler called: the rest begins with the handler's own line. A stack without such a line stays as
+ * it is.
  */
 export function withoutFrames(error: StoredError, isCaller: (line: string) => boolean): StoredError {
   const cause = error.cause && withoutFrames(error.cause, isCaller);

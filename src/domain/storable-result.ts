@@ -20,7 +20,7 @@ export interface StorableResult {
 }
 
 /**
- * Converts what a handler returned to JSON text that PostgreSQL's jsonb accepts. It does as JSON.stringify, except that
+ * Converts what a handler returned to JSON text that PostgreSQL's jsonb accepts. Works like JSON.stringify, except that
  * a BigInt becomes a decimal string and NUL characters and lone surrogates become U+FFFD. A value that is circular, too
  * deep, too large or throws when read gives null with a note; `undefined` gives null without one. Examines at most a
  * million values and 1 GiB of text. Never throws.

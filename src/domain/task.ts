@@ -37,9 +37,8 @@ export function isSameLease(a: Lease, b: Lease): boolean {
 
 /** The place of a task in a workflow. */
 export interface WorkflowPlace {
-  /** The id of the workflow. */
   readonly id: string;
-  /** The step that the task is; null: it is none, but was enqueued because a step has ended. */
+  /** The name of the task's step; null: the task is not a step, but was enqueued because a step ended. */
   readonly step: string | null;
 }
 
@@ -70,7 +69,7 @@ export interface ClaimedTask extends Lease {
   readonly workflow: WorkflowPlace | null;
   /** It started at once: the database already has it as `running`. */
   readonly running: boolean;
-  /** It tries an open breaker, and starts before all others: nothing of its type does until it has ended. */
+  /** It tries an open breaker, and starts before all others: no other task of its type starts until it has ended. */
   readonly isProbe?: boolean;
 }
 

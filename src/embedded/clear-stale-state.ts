@@ -12,8 +12,8 @@ import { serverProcesses, waitUntilGone } from './processes.ts';
  *
  * PostgreSQL itself trusts a pid file whose pid belongs to any process of its user (a zombie, or a process that reused
  * the pid). It does not start beside an empty pid file, or beside backends that outlived their postmaster. It is right
- * to be careful: two servers on one data directory destroy it. We know more because we find every live process of the
- * directory: the pid file is removed only when there is none left.
+ * to be careful: two servers on one data directory destroy it. We can do better because we find every live process of
+ * the directory: the pid file is removed only when none is left.
  */
 export async function clearStaleState(
   layout: Layout,
@@ -30,7 +30,7 @@ export async function clearStaleState(
   return 'cleared';
 }
 
-/** Without a postmaster they serve no one, and the next server recovers what they had committed from the log. */
+/** Without a postmaster they have no clients, and the next server recovers their commits from the log. */
 async function killOrphans(pids: readonly number[], dataDir: string): Promise<void> {
   for (const pid of pids) kill(pid);
   if (await waitUntilGone(pids, 10_000)) return;

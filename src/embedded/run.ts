@@ -34,6 +34,6 @@ export async function capture(program: string, args: readonly string[]): Promise
 
 /**
  * The whole environment of our programs: a user's PGPORT, PGDATA, LD_LIBRARY_PATH or locale, meant for another server,
- * would change what they do. They run in `/` because user `postgres` may not enter root's directory.
+ * would change their behaviour. They run in `/` because user `postgres` may not enter root's directory.
  */
 export const PLAIN = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C' };

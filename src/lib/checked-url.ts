@@ -20,7 +20,7 @@ export function checkedUrl(what: string, url: string): string {
   });
 }
 
-/** The driver reads them when it connects, and fails with an error of the file system. */
+/** Check here: the driver would read them at connect, and fail with an error of the file system. */
 function checkFiles(what: string, url: string, parameters: URLSearchParams): void {
   for (const name of ['sslcert', 'sslkey', 'sslrootcert']) {
     const path = parameters.get(name);

@@ -3,7 +3,7 @@ interface Waiter {
   readonly resolve: () => void;
 }
 
-/** Promises that each resolve when a condition is met. Whoever changes what they depend on calls `check`. */
+/** Promises that each resolve when a condition is met. Call `check` after changing anything they depend on. */
 export class Conditions {
   #waiters: Waiter[] = [];
 

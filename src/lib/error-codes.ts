@@ -238,7 +238,7 @@ export const ERROR_CODES = described({
   },
   output_failed: {
     meaning: 'stdout cannot be written: what the command printed is lost or cut off',
-    remedy: 'look where it goes to; the disk may be full. What the command did is done',
+    remedy: 'look where it goes to; the disk may be full. The changes of the command are kept',
   },
   parents_too_large: {
     meaning: '`ctx.parents` is asked for results of more than 16 MB together',

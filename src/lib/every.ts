@@ -20,7 +20,7 @@ const REFUSED_FACTOR = 20;
 /**
  * Runs `shot` now and again after each pause, never twice at once, until the signal aborts. Resolves when the signal
  * has aborted and the running `shot` has ended. After a run that the server refused, pauses at least 20 times as long
- * as it took. An unanswered run does not lengthen the pause: its time says nothing about its cost.
+ * as it took. An unanswered run does not lengthen the pause: its time does not show its cost.
  */
 export async function every(
   shot: (signal: AbortSignal) => Promise<unknown>,

@@ -4,7 +4,7 @@ const OWN = new URL('..', import.meta.url).href;
 /**
  * Returns the URL under which a module is loaded in a generation: Node caches a module for good by its URL, so another
  * query makes another module. A module's imports belong to its own generation, even if it imports them later. Returns
- * undefined if the module is loaded only once, because it is a package's or our own.
+ * undefined for modules that are loaded only once: those of packages, and our own.
  */
 export function freshUrl(url: string, parentUrl: string | undefined, current: number): string | undefined {
   if (!url.startsWith('file:') || url.includes('/node_modules/') || url.startsWith(OWN)) return undefined;

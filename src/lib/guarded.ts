@@ -1,8 +1,8 @@
 import { messageOf } from './thrown.ts';
 
 /**
- * Wraps a listener of the application, so that what it throws or rejects with changes nothing for its caller. The first
- * such error is emitted as a process warning, `<name> threw: …`; later ones are ignored.
+ * Wraps a listener of the application, so that its errors and rejections do not reach the caller. The first such error
+ * is emitted as a process warning, `<name> threw: …`; later ones are ignored.
  */
 export function guarded<Value>(name: string, listener: (value: Value) => unknown): (value: Value) => void {
   let hasThrown = false;

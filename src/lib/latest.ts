@@ -18,7 +18,7 @@ export class Latest<Value> {
     else this.#timer ??= setTimeout(() => this.flush(), waitMs).unref();
   }
 
-  /** Passes on what is kept back, now. */
+  /** Passes on the value held back, at once. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

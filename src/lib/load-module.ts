@@ -41,7 +41,7 @@ function load(file: string): Promise<Record<string, unknown>> {
   }
 }
 
-/** Prefers Node if it takes the file for what it is: no translation, and true positions in a debugger. */
+/** Prefers Node if it reads the file's syntax correctly: no translation, and true positions in a debugger. */
 function loadEither(file: string): Promise<Record<string, unknown>> {
   const declared = declaredSyntaxOf(file);
   const written = declared === undefined ? undefined : syntaxOf(readFileSync(file, 'utf8'));

@@ -20,7 +20,7 @@ const ONLY_IN_MODULES =
   /^Cannot use import statement|^Unexpected token 'export'|^Cannot use 'import\.meta'|^await is only valid|^Unexpected reserved word|^Identifier '(?:exports|require|module|__filename|__dirname)' has already/;
 
 /**
- * Returns what Node takes a `.js` file for, by the nearest package.json: CommonJS, unless it declares otherwise. (Node
+ * Returns how Node reads a `.js` file, by the nearest package.json: as CommonJS, unless it declares otherwise. (Node
  * reads a module twice, and warns, if that package.json declares no type.) Returns undefined if there is no
  * package.json: Node then detects the syntax without a warning.
  */

@@ -1,6 +1,6 @@
 /**
  * Makes an object of these names and values. Throws what `refuse` returns for the first name with two different values:
- * the last of them alone would select tasks that were not meant.
+ * taking only the last value would select unintended tasks.
  */
 export function oneValueEach(
   pairs: readonly (readonly [name: string, value: string])[],

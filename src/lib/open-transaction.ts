@@ -102,8 +102,8 @@ function textOf(statement: unknown): string {
 }
 
 /**
- * Whether a statement begins or ends a transaction. The database checks, too, what hides behind another statement; this
- * refuses the common case before it has an effect.
+ * Whether a statement begins or ends a transaction. The database also catches those hidden behind another statement;
+ * this refuses the common case before it has an effect.
  */
 function endsTransaction(text: string): boolean {
   return ENDS.test(text.replace(LEADING, ''));

@@ -12,7 +12,7 @@ export function privateCache(name: string): string | undefined {
   if (uid === undefined) return undefined;
   const directory = join(userPaths().cache, name);
   try {
-    // Looked at first: root with the HOME of another user would create a directory there that is root's.
+    // Check this first: root, with the HOME of another user, would otherwise create a directory owned by root there.
     if (!isPrivate(nearestExisting(directory), uid)) return undefined;
     create(directory);
     return isPrivate(directory, uid) && isClosed(directory) ? directory : undefined;

@@ -14,7 +14,10 @@ const UP_TO_LAST_AT = /^(\s*(?:[a-z][a-z0-9+.-]*:)?\/\/[^:]*|[^:/?#@\s=]*(?=:(?!
 /** Text after the host's colon that is not a port: most likely a password without its host. */
 const NO_AT_NO_PORT = /^(\s*(?:[a-z][a-z0-9+.-]*:)?\/\/(?!\[)[^:/?#@\s]*):(?!\d*(?:[/?#\s]|$)).*$/is;
 
-/** The same after anything else, as the quotes of an env file, or a name and `=`: up to the first colon but that of `://`. */
+/**
+ * The same after anything else, such as the quotes of an env file, or a name and `=`: up to the first colon except that
+ * of `://`.
+ */
 const AFTER_ANYTHING = /^([^:]*:\/\/[^:]*|[^:]*(?!:\/\/)):.*@/s;
 const NO_AT_AFTER_ANYTHING = /^([^:]*:\/\/(?!\[)[^:/?#@\s]*):(?!\d*(?:[/?#\s'"]|$)).*$/s;
 

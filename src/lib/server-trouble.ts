@@ -19,8 +19,8 @@ export function isAnyServerError(error: unknown): error is AnyServerError {
 }
 
 /**
- * Whether the statement had no effect: there was no connection on which to send it, or the server answered so, and not
- * that the connection ends (classes 57P and 08).
+ * Whether the statement had no effect: there was no connection to send it on, or the server refused it with an error
+ * other than the end of the connection (classes 57P and 08).
  */
 export function isUndone(error: unknown): boolean {
   return isUnsent(error) || (isAnyServerError(error) && !/^(57P|08)/.test(error.code));
@@ -30,7 +30,6 @@ export function isUndone(error: unknown): boolean {
 interface Trouble {
   /** The beginning of the SQLSTATE, or all of it. */
   readonly state: string;
-  /** The code of the TaskqError. */
   readonly code: 'database_refused' | 'database_trouble' | 'connection_failed' | 'read_only';
   readonly hint: string;
 }
@@ -104,12 +103,12 @@ export function serverTrouble(error: AnyServerError, databaseUrl?: string): Task
   const trouble = TROUBLES.find(({ state }) => error.code.startsWith(state));
   if (trouble === undefined) return undefined;
   const where = databaseUrl === undefined ? 'the database' : `the database ${redactUrl(databaseUrl)}`;
-  // What a function of ours says of a standby is more to the point.
+  // The hint of our own functions describes a standby better.
   const hint = (trouble.code === 'read_only' && error.hint) || trouble.hint;
   return new TaskqError(trouble.code, `${where}: ${error.message}`, { hint, cause: error });
 }
 
-/** What to check where no connection could be made, by the reason. */
+/** What to check if no connection could be made, by the reason. */
 export function hintToConnect(why: string): string {
   return /SSL|TLS|CERT|VERIFY/i.test(why)
     ? 'check sslmode in the URL: verify-full checks the certificate, no-verify does not, and without it nothing is encrypted'

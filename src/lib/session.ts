@@ -32,8 +32,8 @@ export async function prepareSession(client: pg.ClientBase, options: SessionOpti
 }
 
 /**
- * Runs a statement in a prepared session. Behind a pooler, sends it as text in one message with our settings: that puts
- * both in one transaction without another round trip, for 15 to 20 µs of the server's time.
+ * Runs a statement in a prepared session. Behind a pooler, sends it as text in one message with our settings: both then
+ * run in one transaction without another round trip, for 15 to 20 µs of the server's time.
  */
 export async function askSession<Row extends object>(
   client: pg.ClientBase,

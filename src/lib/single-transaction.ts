@@ -73,7 +73,7 @@ export class SingleTransaction {
   }
 
   async #cut(): Promise<void> {
-    // A connection that is ours until it is broken: the request can meet no other statement.
+    // The connection is ours until it is broken, so the request cannot cancel another statement.
     if (this.#pid !== null) await within(this.#host.cancelMs, this.#host.cancel(this.#pid)).catch(() => {});
     destroy(this.#client);
     this.#host.onEnd('broken');

@@ -67,7 +67,7 @@ interface Stamped {
   readonly isDirectory: boolean;
 }
 
-/** Saving by rename changes the inode; an edit that keeps size and times goes unnoticed. */
+/** Saving by rename changes the inode. An edit that keeps size and times goes unnoticed. */
 async function stampOf(path: string): Promise<Stamped | undefined> {
   try {
     const about = await lstat(path, { bigint: true });

@@ -14,16 +14,16 @@ export class Throttle {
   #costMs: number | undefined;
   /** The cost that sets the next pause. */
   #paidMs = 0;
-  /** What is left of it for the pause after that. */
+  /** The rest of the cost, for the pause after that. */
   #unpaidMs = 0;
-  /** The lesser cost of the last two runs: a machine that is busy for a moment makes nothing costly. */
+  /** The lesser cost of the last two runs: a moment of load does not make the work count as costly. */
   #lesserMs = 0;
   #failures = 0;
 
   /**
-   * `factor`: pauses are this many times as long as runs. What a run took longer than the one before it is paid for
-   * after the next one: a machine that is busy for a moment puts off nothing. `firstMs`: caps the cost of the first run,
-   * which is slow because it plans the query and reads pages.
+   * `factor`: pauses are this many times as long as runs. A run's extra time over the previous one lengthens only the
+   * pause after next: a moment of load delays nothing. `firstMs`: caps the cost of the first run, which is slow because
+   * it plans the query and reads pages.
    */
   constructor(factor: number, firstMs = Infinity) {
     this.#factor = factor;

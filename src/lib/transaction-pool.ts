@@ -38,7 +38,8 @@ const RESET = `close all; set session authorization default; reset role; reset a
 
 /**
  * Connections for transactions of an application's own code, each made when there is no idle one. A transaction begins
- * with the settings that the role and the database give a session: what one leaves is reset before the next.
+ * with the settings that the role and the database give a session: what one transaction leaves behind is reset before
+ * the next.
  */
 export class TransactionPool {
   readonly #options: TransactionPoolOptions;
@@ -101,7 +102,7 @@ export class TransactionPool {
   /**
    * Runs one statement, without values of its session, in a transaction of its own: its rows are committed unless `read`
    * throws. Throws the server's error, or what `read` throws, if nothing was committed (`isUndone`); with any other
-   * error it is unknown, but if the process of this pool ends, nothing is.
+   * error it is unknown, but nothing is committed if the process of this pool ends.
    */
   async run<Row, T>(statement: SingleStatement, read: (rows: readonly Row[]) => T): Promise<T> {
     const { text, values, signal, timeoutMs = null, ownSession = false } = statement;
@@ -190,7 +191,7 @@ export class TransactionPool {
   }
 
   async #connect(): Promise<pg.PoolClient> {
-    // One waits for each of them, rather than make a connection more.
+    // Wait for a connection that is being reset rather than open another one.
     if (this.#pool.idleCount === 0) await this.#resets.shift();
     try {
       return await this.#pool.connect();
@@ -238,7 +239,7 @@ class PooledTransaction implements OpenTransaction {
     return this.#guarded.client;
   }
 
-  /** In one message: a process that stops between the two would keep locked what the last statement locks. */
+  /** In one message: a process that stops between the two would keep the last statement's locks. */
   async commit({ text, values }: LastStatement): Promise<void> {
     this.#guarded.close('the transaction is over');
     await this.#finish(`${this.#host.commitText}${withLiterals(text, values)};commit`);
@@ -271,7 +272,7 @@ class PooledTransaction implements OpenTransaction {
       await withDeadline(this.#client, this.#host.deadlineMs, () => this.#client.query(text));
       this.#end('reusable');
     } catch (error) {
-      // After a refusal, too: the transaction is still open, and its end rolls it back.
+      // Also after a refusal: the transaction is still open, and breaking the connection rolls it back.
       this.#end('broken');
       throw error;
     }

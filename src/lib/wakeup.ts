@@ -3,7 +3,7 @@ import { MAX_TIMER_MS } from './max-timer-ms.ts';
 export type Waited = 'triggered' | 'elapsed' | 'aborted';
 
 /**
- * An event to wait for, which repeats. A trigger wakes everyone who waits; triggers while no one waits are remembered as
+ * An event to wait for, which repeats. A trigger wakes everyone who waits; triggers without a waiter are remembered as
  * one, so that a wait just after an event does not miss it.
  */
 export class Wakeup {

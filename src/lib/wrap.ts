@@ -20,7 +20,7 @@ export function wrapText(text: string, columns: number, hanging = 0): string {
   return out.join('\n');
 }
 
-/** The last piece of a broken line: it takes what follows in its paragraph. */
+/** The last piece of a broken line, to which the rest of its paragraph is added. */
 interface Open {
   readonly text: string;
   readonly indent: number;

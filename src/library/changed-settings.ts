@@ -48,7 +48,7 @@ function changesOf<Table extends SettingTable>(
   ) as StoredChanges<Table>;
 }
 
-/** Names what is set in the error, and gives it the code of options. */
+/** Names the object of the settings in the error, and gives it the code for options. */
 function refusing<Value>(of: string, parse: () => Value): Value {
   try {
     return parse();

@@ -2,7 +2,7 @@ import type { DeadGroup } from '../queue/inspect/list-dead-groups.ts';
 
 /** The dead letters that one bug has made. */
 export interface DeadGroupRecord {
-  /** What they have in common; a filter of `list`. */
+  /** The fingerprint they share; a filter of `list`. */
   readonly fingerprint: string;
   /** How many there are. */
   readonly count: number;
@@ -16,7 +16,7 @@ export interface DeadGroupRecord {
   readonly hourBefore: number;
   /** Their type. */
   readonly type: string;
-  /** Name of the error of the last one; null: it had none. */
+  /** Name of the last one's error; null: it had none. */
   readonly errorName: string | null;
   /** Message of that error. */
   readonly message: string | null;

@@ -8,26 +8,26 @@ import type { TaskRecord } from './task-record.ts';
 /** Which events `TaskQueue.events` yields. */
 export interface EventOptions {
   /**
-   * The position of the last event that was processed, or `now` for what ends once the iteration has begun. Default: the
-   * beginning of what is kept.
+   * The position of the last event that was processed, or `now` for ends after the start of the iteration. Default: the
+   * oldest kept event.
    */
   readonly after?: string | undefined;
-  /** Ends the iteration when aborted. */
+  /** Aborting it ends the iteration. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** The end of a task. */
 export interface TaskEvent {
-  /** Store it once the event is processed: `after` this one, nothing is missed. */
+  /** Store it once the event is processed: an iteration `after` it misses nothing. */
   readonly position: string;
   readonly at: Date;
   readonly id: string;
   readonly queue: string;
   readonly type: string;
   readonly status: FinishedStatus | 'dead';
-  /** Of a cancellation or a death. */
+  /** The reason of a cancellation or a death. */
   readonly reason: string | null;
-  /** Attempts that counted, up to then. */
+  /** Attempts that counted, up to the end. */
   readonly attempts: number;
   readonly key: string | null;
   readonly group: string | null;

@@ -4,7 +4,7 @@ import type { QueueStats, Stalled, Stats, TypeStats } from '../queue/inspect/sta
 export interface Figures {
   /** When they were taken. */
   readonly at: Date;
-  /** The beginning of the period of what has ended. */
+  /** The beginning of the period for ended tasks. */
   readonly since: Date;
   /** By queue: those with a live or dead task, or one that ended in the period. */
   readonly queues: readonly QueueFigures[];
@@ -18,7 +18,7 @@ export interface Figures {
   readonly oldestWaitingMs: number | null;
   /** Tasks that completed in the period. */
   readonly completed: number;
-  /** The same per minute, from the start of the first of them, and from a minute ago at least. */
+  /** The same per minute, counted from the start of the first of them, but over a minute at least. */
   readonly completedPerMinute: number;
   /** Types of due tasks that no live worker handles. */
   readonly unhandledTypes: readonly string[];
@@ -33,7 +33,7 @@ export interface QueueFigures extends Omit<QueueStats, 'oldest_waiting_ms' | 'ti
   readonly oldestWaitingMs: number | null;
   /** Running tasks that have exceeded their timeout: their handlers have not ended. */
   readonly timedOut: number;
-  /** The limit that keeps its tasks from starting: as many run as may, or the rate allows the next start later. */
+  /** The limit that keeps its tasks from starting: the maximum runs, or the rate allows the next start later. */
   readonly limitedBy: 'max_running' | 'rate' | null;
 }
 

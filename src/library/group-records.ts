@@ -18,7 +18,7 @@ export interface GroupRecord {
   readonly slots: number | null;
   /** The rate in force, its own or its queue's; null: none. */
   readonly rate: string | null;
-  /** How many may get a slot at once after a pause by that rate; null: it has none. */
+  /** How many may get a slot at once after a pause by that rate; null: there is no rate. */
   readonly burst: number | null;
   /** Tasks that have a slot. */
   readonly holding: number;

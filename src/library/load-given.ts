@@ -28,9 +28,9 @@ export async function loadForWorker(
 }
 
 /**
- * Loads an application's handlers, from a map or a directory: those of the given types, or all if `types` is null.
- * `isolation` is the default for handlers that set none. Throws TaskqError, which names the type and what is wrong with
- * it.
+ * Loads an application's handlers, from a map or a directory: those of the given types, or all handlers if `types` is
+ * null. `isolation` is the default for handlers that set none. Throws TaskqError, which names the type and what is
+ * wrong with it.
  */
 export async function loadGiven(
   given: string | HandlerMap,

@@ -51,7 +51,7 @@ export async function beginNested(
       await undo();
     },
     cut(why) {
-      // The test's connection stays: what was written is undone once the handler has ended.
+      // The test's connection stays open: what was written is undone once the handler has ended.
       isCut = guarded.closed === undefined;
       guarded.close(why);
     },
@@ -75,7 +75,7 @@ export async function runNested<Row, T>(
   }
 }
 
-/** All that a test's own client has to take are statements as objects; handlers may give texts with values. */
+/** A test's own client need only take statements as objects; handlers may also pass texts with values. */
 function takingText(client: PgClient): PgClient {
   type Statement = string | { readonly text: string; readonly values?: readonly unknown[] };
   const query = (statement: Statement, given?: readonly unknown[]) => {

@@ -26,7 +26,7 @@ export interface OperationFilter extends ListFilter {
   readonly ids?: readonly string[];
 }
 
-/** What to do with which tasks, as it is given. */
+/** The verb and the tasks, as the caller gives them. */
 export interface GivenOperation extends OperationLimits {
   readonly verb: OperationVerb;
   readonly filter: OperationFilter;

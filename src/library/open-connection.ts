@@ -72,7 +72,7 @@ function onUrl({ databaseUrl, synchronousCommit }: OnUrl) {
   return { db: database, listening: databaseUrl as string | object, close: () => database.close() };
 }
 
-/** Listens on a separate connection: one from the pool would be missing there for as long as anyone waits. */
+/** Listens on a separate connection: waiting would otherwise occupy one of the pool. */
 function onPool(pool: PgPool) {
   return { db: queryableOfPool(pool), listening: pool.options, close: async () => {} };
 }

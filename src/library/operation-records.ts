@@ -2,7 +2,7 @@ import type { OperationFailure, OperationState, OperationVerb } from '../domain/
 import type { ListedOperation } from '../queue/inspect/list-operations.ts';
 import { timeOf } from './time-of.ts';
 
-/** A verb on many tasks, which the database keeps and workers go on with. */
+/** A verb on many tasks, which the database stores and workers carry out. */
 export interface OperationRecord {
   readonly id: string;
   readonly verb: OperationVerb;
@@ -19,7 +19,7 @@ export interface OperationRecord {
   readonly reason: string | null;
   /**
    * `running`; `canary` (it revives the first tasks, and waits until these have ended); `completed`; `stopped` (by
-   * someone, or because too many died again); `failed` (it cannot go on).
+   * someone, or because too many died again); `failed` (it cannot continue).
    */
   readonly state: OperationState;
   /** How many tasks there were at the start. */
@@ -27,29 +27,29 @@ export interface OperationRecord {
   /** There may be more: counting ends at 10,000. */
   readonly atLeast: boolean;
   readonly done: number;
-  /** How many were no longer for the verb. */
+  /** How many tasks no longer had a status for the verb. */
   readonly skipped: number;
   readonly failed: number;
-  /** How many of the revived tasks died again while it went on; null: it does not look. */
+  /** How many of the revived tasks died again while it ran; null: it does not check. */
   readonly deadAgain: number | null;
-  /** How many of them had not ended when it last looked; likewise. */
+  /** How many of them had not ended at the last check; null as above. */
   readonly notEnded: number | null;
-  /** The first ten of these, for which a canary waits; null: it does not. */
+  /** The first ten of these, if a canary waits for them; else null. */
   readonly waitsFor: readonly string[] | null;
   /** The first hundred that failed. */
   readonly failures: readonly OperationFailure[];
   readonly createdAt: Date;
-  /** Null: it goes on. */
+  /** Null: it has not ended. */
   readonly endedAt: Date | null;
   /** Why it was stopped, or failed. */
   readonly stoppedBecause: string | null;
-  /** An error after which it goes on later. */
+  /** An error after which it continues later. */
   readonly trouble: string | null;
-  /** `50/1m`: at most that many tasks in that time. */
+  /** `50/1m`: at most 50 tasks a minute. */
   readonly rate: string | null;
   /** How many are revived first. */
   readonly canary: number | null;
-  /** `20%`: more may not die again. */
+  /** `20%`: it stops if a larger share dies again. */
   readonly stopAt: string | null;
 }
 

@@ -38,7 +38,7 @@ export interface OperationPreview {
   readonly ids: readonly string[];
 }
 
-/** Verbs on many tasks that the database keeps: workers go on with them, whatever becomes of who started them. */
+/** Verbs on many tasks that the database stores: workers carry them out, even if the process that started them ends. */
 export interface Operations {
   /** Counts the tasks that an operation would act on, and changes nothing. */
   dryRun(operation: OperationSettings): Promise<OperationPreview>;
@@ -55,7 +55,7 @@ export interface Operations {
   stop(id: string, settings?: { readonly by?: string; readonly reason?: string }): Promise<boolean>;
 }
 
-/** Runs the verbs of operations with the connection of a queue. */
+/** Implements the operations with the connection of a queue. */
 export class QueueOperations implements Operations {
   readonly #ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>;
 

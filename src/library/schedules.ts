@@ -51,7 +51,7 @@ export interface ScheduleRecord {
   readonly lastTick: Date | null;
   /** Its task. */
   readonly lastTaskId: string | null;
-  /** The status of that task; null: nothing is known of it. */
+  /** The status of that task; null: it is gone. */
   readonly lastStatus: TaskStatus | null;
   /** Why the last tick has no task; null: it has one, or that of an earlier tick is live. */
   readonly lastError: string | null;
@@ -80,14 +80,14 @@ export interface SchedulePauseSettings {
   readonly by?: string;
 }
 
-/** What checks and runs the statements of a queue. */
+/** The connection and the checks of a queue. */
 export interface SchedulesHost {
   withDatabase<T>(work: (db: Queryable) => Promise<T>): Promise<T>;
   /** Throws InvalidPayloadError if the schema of the type refuses the payload. */
   refuseMisfit(type: string, payload: unknown): Promise<void>;
 }
 
-/** The schedules of a queue: what workers enqueue again and again. */
+/** The schedules of a queue: tasks that workers enqueue at regular times. */
 export interface Schedules<Type extends string = string> {
   /**
    * Creates a schedule, or replaces what it enqueues and when; a pause stays. Returns whether it is new, and when it
@@ -114,9 +114,9 @@ export interface Schedules<Type extends string = string> {
   remove(name: string, settings?: ActingSettings): Promise<boolean>;
 
   /**
-   * Enqueues the task of a schedule now, beside its ticks. `created` is false if the task of an earlier tick is live and
-   * the schedule allows no other: `id` is that task, and `error` says why it was not replaced, if it had to be. Returns
-   * undefined if there is no schedule of this name.
+   * Enqueues the task of a schedule now, in addition to its ticks. `created` is false if the task of an earlier tick is
+   * live and the schedule allows no other: `id` is that task, and `error` says why it was not replaced, if it had to
+   * be. Returns undefined if there is no schedule of this name.
    */
   run(
     name: string,

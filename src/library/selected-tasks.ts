@@ -179,7 +179,7 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
   #filterOf(verb: BulkVerb, bulk: Omit<BulkSettings, 'by' | 'reason'>): TaskFilter {
     const { limit, all } = known<BulkSettings>(bulk, BULK);
     const filtered: Filtered = FILTERED[verb];
-    // A status that the action is for anyway is no filter.
+    // A status that the action applies to anyway does not count as a filter.
     const { status, ...rest } = this.#given;
     const isImplied = [status ?? []].flat().every((one) => filtered.statuses.includes(one));
     const filter = bulkFilter('status' in filtered.not && isImplied ? rest : this.#given, filtered);
@@ -200,7 +200,7 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
   }
 }
 
-/** What a bulk does with a page of tasks. */
+/** The action of a bulk on a page of tasks. */
 interface Action<Answer extends BulkAnswer> {
   readonly act: (db: Queryable, ids: readonly string[], filter: TaskFilter) => Promise<readonly Answer[]>;
   /** Whether an answer needs attention; by default none does. */
@@ -208,7 +208,7 @@ interface Action<Answer extends BulkAnswer> {
   readonly pageSize?: number | undefined;
 }
 
-/** What an action would do without a filter. */
+/** Describes what an action would do without a filter. */
 const EVERY: Readonly<Record<BulkVerb, string>> = {
   cancel: 'cancel every live task',
   retry: 'retry every pending task',

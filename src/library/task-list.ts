@@ -20,7 +20,7 @@ export interface TaskPage<Task> {
 export interface BulkSettings extends ActingSettings {
   /** Maximum number of tasks, newest first; default: all. */
   readonly limit?: number;
-  /** When aborted, it stops and returns what it has done. */
+  /** Aborting it stops the action, which returns what it has done. */
   readonly signal?: AbortSignal;
   /** Required if the list has no filter: confirms that every task is meant. */
   readonly all?: true;
@@ -58,11 +58,11 @@ export interface PageOptions {
  * The tasks that match a filter, newest first; if only dead letters, by time of death. Iterate over it to read all of
  * them, a page at a time as needed; ask for one page, for a list that people browse; or act on all of them.
  *
- * An action applies to the tasks of the statuses it is for, whatever others match. It works in pages, each a
- * transaction: what is done stays done if a later page fails or `signal` is aborted. It resolves to `counts`, the number
- * of tasks by answer (empty if none matched), and `answers`, those that need attention, at most the first thousand. It
- * throws TaskqError `bad_option` for a filter that the action does not take, or if the list has no filter and `all` is
- * not set.
+ * An action applies only to tasks with the statuses it is for, even if others match. It works in pages, each a
+ * transaction: what is done stays done if a later page fails or `signal` is aborted. It resolves to `counts`, the
+ * number of tasks by answer (empty if none matched), and `answers`, those that need attention, at most the first
+ * thousand. It throws TaskqError `bad_option` for a filter that the action does not take, or if the list has no filter
+ * and `all` is not set.
  */
 export interface TaskList<Task = TaskRecord> extends AsyncIterable<Task> {
   /**

@@ -41,7 +41,7 @@ export interface Joining {
    */
   readonly notify?: false;
   /**
-   * Keep the task's end for `wait`, however soon it ends and whatever its retention. Without this, a task with
+   * Keep the task's end for `wait`, even if it ends at once or has a short retention. Without this, a task with
    * retention `none` leaves nothing to find unless `wait` was called before it ended.
    */
   readonly notifyDone?: true;

@@ -116,7 +116,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   #connection: Promise<Connection> | undefined;
   readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
-  /** What workers enqueue again and again. */
+  /** Tasks that workers enqueue at regular times. */
   readonly schedules: Schedules<TypeOf<Handlers>> = new QueueSchedules<TypeOf<Handlers>>({
     withDatabase: (work) => this.#withDatabase(work),
     refuseMisfit: (type, payload) => refuseMisfit(type, this.#schemaOf(type), payload),
@@ -214,7 +214,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     return new QueueWorkflowBuilder<Handlers>(host, name, options);
   }
 
-  /** Returns everything known of a task, found by its id or by the key it holds; undefined if there is none. */
+  /** Returns everything known about a task, found by its id or by the key it holds; undefined if there is none. */
   async get(
     task: string | { readonly queue?: string; readonly key: string },
   ): Promise<ShownTaskOf<Handlers> | undefined> {
@@ -335,8 +335,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   }
 
   /**
-   * Lists what happened to the tasks of each queue and type, by minute or by day, the latest first. Workers add up what
-   * happened every 15 seconds.
+   * Lists what happened to the tasks of each queue and type, by minute or by day, the latest first. Workers update it
+   * every 15 seconds.
    */
   async metrics(options: MetricsOptions = {}): Promise<MetricsRecord[]> {
     const filter = metricsFilter(options);
@@ -345,7 +345,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
 
   /**
    * Pauses a queue: its running tasks continue, what workers have claimed ahead is given back, new tasks can be
-   * enqueued. Pausing a paused queue replaces its pause. The queue need not have had a task yet.
+   * enqueued. Pausing a paused queue replaces its pause. A queue without tasks can be paused, too.
    */
   async pauseQueue(queue: string, settings: PauseSettings = {}): Promise<void> {
     const { for: time, reason, by } = known(settings, { ...ACTING, for: true });
@@ -599,7 +599,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     notifyDone?: true,
   ): NewTask | Promise<NewTask> {
     checkedName('type', type);
-    // What is stored is checked, as before the task runs: for a Date, its text.
+    // Check the stored form, as before a run: for a Date, its text.
     const stored = storedPayload(type, payload);
     const normalised = normaliseEnqueueOptions(options);
     return newTask(

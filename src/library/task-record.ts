@@ -37,7 +37,7 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly group: string | null;
   /** Its place in a workflow. */
   readonly workflow: WorkflowPlace | null;
-  /** The parents of its step, or a slot of its group, if it waits for one of these. */
+  /** What it waits for, if not for a time: the parents of its step, or a slot of its group. */
   readonly waitsFor: 'parents' | 'slot' | null;
   /** Failed attempts so far. */
   readonly attempts: number;
@@ -75,7 +75,7 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly leaseOwner: string | null;
   /** The trace that it is part of, as W3C Trace Context writes it. */
   readonly traceparent: string | null;
-  /** The task that runs after it, because it was to be replaced while a worker held it. */
+  /** The task that runs after it, enqueued to replace it while a worker held it. */
   readonly again: NextTask<Payload> | null;
 }
 
@@ -145,7 +145,7 @@ export interface AttemptRecord {
 /** The last lines of the log of an attempt that did not complete, or of any if its type is set so. */
 export interface AttemptLogRecord {
   readonly attempt: number;
-  /** How many lines came before these, and are not kept. */
+  /** How many earlier lines were not kept. */
   readonly leftOut: number;
   readonly lines: readonly LogLineRecord[];
 }

@@ -32,15 +32,15 @@ import { type Handlers, settingsOf } from '../worker/handlers/load-handlers.ts';
 import { loadGiven } from './load-given.ts';
 import { type ShownTaskOf, shownOf } from './task-record.ts';
 
-/** No test runs longer. */
+/** Longer than any test. */
 const LEASE_MS = 3_600_000;
 /**
- * A task may run so often, or as often as its own limit allows, before `toEnd` gives up. In the transaction of a test
- * each attempt reads the row's earlier versions, so that a thousand would take a minute.
+ * `toEnd` gives up after this many attempts, or after as many as the task's own limit allows. In the transaction of a
+ * test each attempt reads the row's earlier versions, so that a thousand would take a minute.
  */
 const MOST_ATTEMPTS = 100;
 
-/** Which step a test's task is, and which tick it is of, instead of what the database says. */
+/** The step and the tick of a test's task, instead of those in the database. */
 export interface GivenPlace {
   readonly workflow?: WorkflowPlace;
   readonly parents?: Readonly<Record<string, GivenParent>>;
@@ -168,7 +168,7 @@ export class TestRun {
   }
 
   async #note({ id, leaseNo }: ClaimedTask, attempt: Attempt, notes: Notes): Promise<void> {
-    notes.storeLog(attempt.log); // whatever `keepLog` says: a test looks at it
+    notes.storeLog(attempt.log); // regardless of `keepLog`: a test may check it
     notes.end();
     if (!notes.isEmpty) await note(this.#db, this.#workerId, [{ id, leaseNo, ...notes.take() }]);
   }

@@ -46,7 +46,7 @@ export interface CreateWorkerOptions {
   readonly isolation?: Isolation;
   /** Tasks per claim; default `auto`, which adapts to how fast they finish. */
   readonly batch?: 'auto' | number;
-  /** How to claim beside other workers; default `skip-locked`. `optimistic` does without SKIP LOCKED, and costs more. */
+  /** How to claim beside other workers; default `skip-locked`. `optimistic` avoids SKIP LOCKED, and costs more. */
   readonly claim?: 'skip-locked' | 'optimistic';
   /** How long a claimed task is held without a heartbeat; default 30 s. */
   readonly lease?: string | number;
@@ -89,9 +89,9 @@ export interface CreateWorkerOptions {
   readonly schedules?: ScheduleInputs;
   /** Start paused: claim nothing until resumed. */
   readonly paused?: true;
-  /** End when no task is running, due, snoozed or waiting for a retry. */
+  /** Exit when no task is running, due, snoozed or waiting for a retry. */
   readonly untilIdle?: true;
-  /** End after n tasks. */
+  /** Exit after n tasks. */
   readonly maxTasks?: number;
   /** Called with each log event. The first error it throws is emitted as a process warning; later ones are ignored. */
   readonly onEvent?: (event: WorkerEvent) => void;

@@ -27,10 +27,10 @@ export type StepArguments<Payload, Steps extends string> =
 
 export type StartSettings = Omit<Joining, 'notifyDone'>;
 
-/** The same as they come from a caller, who may have left them out. */
+/** The same, untyped, and possibly omitted. */
 export type GivenSettings = { readonly [Name in keyof StartSettings]: StartSettings[Name] | undefined };
 
-/** What checks the steps of a workflow, and starts it. */
+/** The checks for the steps of a workflow, and its start. */
 export interface BuilderHost {
   taskOf(
     task: EnqueueOptions & { readonly type: string; readonly payload?: unknown },
@@ -39,7 +39,7 @@ export interface BuilderHost {
   start(workflow: NewWorkflow, settings: GivenSettings): Promise<StartedWorkflow>;
 }
 
-/** A workflow that is put together, step by step, and then started. */
+/** A workflow under construction: add its steps, then start it. */
 export interface WorkflowBuilder<Handlers extends HandlerMap, Steps extends string = never> {
   /** Adds a step: a task that starts once the steps named in `after` have ended. */
   task<Step extends string, Type extends TypeOf<Handlers>>(

@@ -9,9 +9,9 @@ import { timeOf } from './time-of.ts';
 export interface WorkflowRecord {
   /** The id: a bigint, so text. */
   readonly id: string;
-  /** Its name, which need not be its own. */
+  /** Its name, which need not be unique. */
   readonly name: string;
-  /** What it is doing, or how it ended. */
+  /** Its state: what it is doing, or how it ended. */
   readonly state: WorkflowState;
   /** Steps can be added. */
   readonly isOpen: boolean;
@@ -21,7 +21,7 @@ export interface WorkflowRecord {
   readonly waitingSteps: number;
   /** Dead, cancelled and expired steps, except those that another death has cancelled. */
   readonly deaths: number;
-  /** Once more steps have died than `maxDead` allows, what is left is cancelled. */
+  /** Once more steps have died than `maxDead` allows, the remaining steps are cancelled. */
   readonly failFast: boolean;
   /** `failFast` and `onFailing` act after more deaths than this; null: not set, which means 0. */
   readonly maxDead: number | null;
@@ -38,9 +38,9 @@ export interface WorkflowRecord {
   readonly failingAt: Date | null;
   /** Null: it has not ended. */
   readonly endedAt: Date | null;
-  /** When it was to be cancelled; null: never. */
+  /** When its cancellation was requested; null: never. */
   readonly cancelRequestedAt: Date | null;
-  /** Why. */
+  /** The reason of that request. */
   readonly cancelReason: string | null;
   /** The last day on which it is kept, such as `2030-01-31`; null: it has not ended. */
   readonly keptUntil: string | null;
@@ -83,7 +83,7 @@ export interface ParentRecord {
   readonly step: string;
   /** What its death means for the step. */
   readonly onDeath: OnDeath;
-  /** The step does not wait for it, or no longer. */
+  /** The step does not, or no longer, wait for it. */
   readonly isMet: boolean;
 }
 

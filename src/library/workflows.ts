@@ -34,7 +34,7 @@ export interface WorkflowEnd {
   readonly steps: Readonly<Record<string, number>>;
 }
 
-/** What became of a step that had died. */
+/** The result for a step that had died. */
 export type RetriedStepRecord = Omit<RetriedStep, 'task_id'> & {
   /** The id of its task. */
   readonly taskId: string;
@@ -45,7 +45,7 @@ export interface WorkflowFilter {
   readonly state?: WorkflowState;
 }
 
-/** What runs the statements of a queue. */
+/** The connection of a queue. */
 export interface WorkflowsHost {
   /** Runs in the transaction of the caller's client, if there is one. */
   withDatabase<T>(work: (db: Queryable) => Promise<T>, client?: PgClient): Promise<T>;
@@ -56,7 +56,7 @@ export interface WorkflowsHost {
 }
 
 /**
- * The workflows of a queue: tasks that wait for each other. Of an id that no workflow has, because there never was one or
+ * The workflows of a queue: tasks that wait for each other. For the id of no workflow, because there never was one or
  * it outlived its retention, `show` returns undefined; `close`, `cancel`, `retry` and `wait` throw TaskqError
  * `no_such_workflow`.
  */
@@ -90,8 +90,8 @@ export interface Workflows {
 
   /**
    * Runs the dead, cancelled and expired steps again, under their ids and with their options; those whose parents return
-   * wait for them again. A step that still runs is no longer to be cancelled: see `ending`. Returns what became of each;
-   * empty if none has died or was to be cancelled.
+   * wait for them again. Withdraws the cancel request of steps that still run: see `ending`. Returns the result for
+   * each; empty if none has died or had a cancel request.
    */
   retry(id: string, settings?: ActingSettings): Promise<readonly RetriedStepRecord[]>;
 

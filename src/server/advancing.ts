@@ -8,7 +8,7 @@ export interface AdvancingOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** Advances operations in a server while one goes on. Holds nothing that keeps the process alive otherwise. */
+/** Advances operations in a server while one is running. Without one it does not keep the process alive. */
 export class Advancing {
   readonly #advancer: Advancer;
   readonly #closing = new AbortController();
@@ -18,9 +18,9 @@ export class Advancing {
     this.#advancer = new Advancer({
       db,
       onError: (error) => {
-        // Workers go on with it.
+        // This role may not advance operations: leave them to workers.
         if (notGranted(error) !== undefined) this.#advancer.learn(null);
-        // That the database is away is reported for each request.
+        // Each request reports a database that does not answer.
         else if (!isUnanswered(error) && !(error instanceof TaskqError)) report(error);
       },
     });
@@ -39,7 +39,8 @@ export class Advancing {
 
   async #advance(): Promise<void> {
     const { signal } = this.#closing;
-    // Looked at and ended in one turn: what begins until then is seen here, what begins later starts another.
+    // The check and the reset run in one turn of the event loop: an operation that begins before is seen here, and one
+    // that begins later starts another round.
     while (this.#advancer.isNeeded && !signal.aborted) await this.#advancer.untilNone(signal);
     this.#running = undefined;
   }

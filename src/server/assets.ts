@@ -45,8 +45,9 @@ async function readAsset(directory: string, name: string): Promise<Asset> {
 }
 
 /**
- * Returns an answer with a file of the pages as gzip, if the client takes it, and any other as it is. For a server of our
- * own: a framework that mounts ours compresses by itself, and Next drops the header that says that it was done.
+ * Returns an answer with a file of the pages as gzip, if the client takes it, and any other as it is. Only for `taskq
+ * serve`: a framework that mounts our server compresses by itself, and Next drops the header that marks the
+ * compression.
  */
 export async function zipped(request: Request, response: Response): Promise<Response> {
   const etag = response.headers.get('etag');

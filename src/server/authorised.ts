@@ -7,7 +7,7 @@ import type { Route } from './route.ts';
 import type { Authorize } from './server-options.ts';
 import { hashOf, TOKEN_PREFIX } from './token.ts';
 
-/** Who calls, and the hash of the token that says so; undefined: the application knows it. */
+/** The caller, and the hash of its token; undefined: the application identified it. */
 export interface Known {
   readonly caller: Caller;
   readonly token: string | undefined;

@@ -7,14 +7,14 @@ import { type Misfit, misfitsIn, type Schema } from './schema.ts';
 
 /** The most bytes of a body that is one object: a payload of 1 MB may have six times as many as JSON with escapes. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** The most bytes of what a stranger sends: a token. */
+/** The most bytes that an unknown caller may send: a token. */
 const MAX_BYTES_OF_OPEN = 4096;
 /** The most bytes of a body of many tasks. */
 const MAX_BYTES_OF_MANY = 16 * 1024 * 1024;
 const MAX_ITEMS = 10_000;
-/** More are not looked for: a body may have millions. */
+/** Stop after this many: a body may have millions. */
 const MOST_MISFITS = 10;
-/** What a body adds around a payload. */
+/** The rest of a body around a payload, in bytes. */
 const LEVELS_AROUND = 3;
 
 export interface ReadBody {
@@ -26,11 +26,11 @@ export interface ReadBody {
 /** The most bytes of all bodies that are being read: many slow clients together must not fill the memory. */
 const MAX_BYTES_AT_ONCE = 256 * 1024 * 1024;
 
-/** Reads the bodies of requests, and knows how much of them is held. */
+/** Reads the bodies of requests, and counts the bytes held. */
 export class Bodies {
   #bytes = 0;
 
-  /** Reads the body of a request, at most as much of it as its route allows. Throws Problem. */
+  /** Reads the body of a request, up to the size that its route allows. Throws Problem. */
   async read(request: Request, { body: schema, role, takesMany, forBrowsers }: Route): Promise<ReadBody> {
     if (schema === undefined) return { body: {}, items: null };
     const most = role === 'open' ? MAX_BYTES_OF_OPEN : takesMany ? MAX_BYTES_OF_MANY : MAX_BYTES;

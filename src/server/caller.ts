@@ -1,4 +1,4 @@
-/** What a caller may do: each role may do what those before it may. */
+/** The roles of callers: each may also do what those before it may. */
 export const ROLES = ['viewer', 'producer', 'operator', 'admin'] as const;
 
 export type Role = (typeof ROLES)[number];

@@ -8,7 +8,7 @@ export function camel(row: object): Record<string, unknown> {
   );
 }
 
-/** The same for a row with settings and where each of them is from. */
+/** The same for a row with settings and their sources. */
 export function camelWithSources(row: { readonly sources: object }): Record<string, unknown> {
   return { ...camel(row), sources: camel(row.sources) };
 }

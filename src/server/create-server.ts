@@ -55,8 +55,8 @@ export function createServer(options: ServerOptions): TaskqServer {
 }
 
 /**
- * Of every answer. A browser that shows one loads only our own files for it, and shows it in no frame. It names the
- * page to us alone: without that, the form to sign in would have no origin.
+ * Headers of every answer. A browser that shows one loads only our own files for it, and shows it in no frame. It sends
+ * the referrer to us alone: without one, the sign-in form would have no origin.
  */
 const HEADERS = {
   'content-security-policy':
@@ -90,18 +90,18 @@ function byPath(base: string): ReadonlyMap<string, readonly Route[]> {
   return paths;
 }
 
-/** Whoever closes again waits for the first. */
+/** A second close waits for the first. */
 function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => (done ??= work());
 }
 
-/** A proxy passes on what is streamed. */
+/** Makes a proxy pass on streams without buffering. */
 const UNBUFFERED = { 'x-accel-buffering': 'no' };
 
 /**
- * The most requests that are answered at once. Those that wait for the end of something, and strangers who sign in
- * slowly, keep no other caller waiting, and no one keeps `/healthz`, which has no body and asks the database nothing.
+ * The most requests answered at once. Requests that wait for an end, and strangers who sign in slowly, do not block
+ * other callers, and nothing blocks `/healthz`, which has no body and does not query the database.
  */
 const MOST = { callers: 1000, waits: 1000, strangers: 50, health: Number.POSITIVE_INFINITY } as const;
 
@@ -113,7 +113,7 @@ function kindOf({ role, method, path }: Route): keyof typeof MOST {
 function serverOf(options: ServerOptions, databases: Databases) {
   const { reads, longReads, primaryReads, writes } = databases;
   const where = { db: reads, connection: undefined, applicationName: 'taskq serve' };
-  // Asks for no notification: that would write.
+  // Request no notifications: that would write.
   const silent = { ask: async () => {} };
   const tasks = new EndWaiter({ ...where, source: { ...TASK_ENDS, ...silent } });
   const workflows = new EndWaiter({ ...where, source: { ...WORKFLOW_ENDS, ...silent } });
@@ -125,10 +125,10 @@ function serverOf(options: ServerOptions, databases: Databases) {
   const requests = new RequestCounts();
   const advancing = new Advancing({ db: writes, report });
   const uses = new TokenUses({ db: writes, report });
-  // An operation may go on from before.
+  // An operation may be left from before.
   let isFirst = options.write === true;
 
-  /** Known callers who send a body slowly do not count: how much of bodies is held has a limit of its own. */
+  /** Known callers who send a body slowly do not count: the bytes of bodies have their own limit. */
   const bodyOf = async (route: Route, request: Request): Promise<ReadBody> => {
     if (route.role === 'open') return bodies.read(request, route);
     const kind = kindOf(route);
@@ -140,7 +140,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
     }
   };
 
-  /** What a request asks for, once its caller is known. Throws Problem. */
+  /** Answers a request once its caller is known. Throws Problem. */
   const callOf = async (
     route: Route,
     request: Request,

@@ -1,13 +1,13 @@
 /**
  * The body of an answer with server-sent events, for one client. It holds at most one event that the client has not
- * taken yet, the newest: a slow client misses some, and fills no memory.
+ * taken yet, the newest: a slow client misses some events, but does not fill the memory.
  */
 export class EventStream {
   readonly body: ReadableStream<Uint8Array>;
   readonly #onEnd: () => void;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #waiting: { readonly event: Uint8Array; readonly since: number } | undefined;
-  /** The client has taken all, and waits for more. */
+  /** The client has taken everything and is waiting for more. */
   #isRead = false;
 
   /** Calls `onEnd` once, when the client has gone or the stream has ended. */
@@ -32,7 +32,10 @@ export class EventStream {
     if (this.#isRead) this.#pull();
   }
 
-  /** Shows a client that has taken all, and proxies, that the stream lives. Breaks one that takes nothing. */
+  /**
+   * Shows a client that has taken everything, and proxies, that the stream is alive. Breaks the stream of a client that
+   * takes nothing.
+   */
   beat(): void {
     if (this.#waiting === undefined) this.send(BEAT);
     else if (performance.now() - this.#waiting.since > STALLED_MS)

@@ -61,7 +61,7 @@ export async function listen(
   };
 }
 
-/** Answers what is no request, or does not arrive in time. */
+/** Answers input that is not a request, or does not arrive in time. */
 function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
   const { status, code } =

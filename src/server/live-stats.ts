@@ -10,13 +10,13 @@ import { MOST_PAIRS, statsOf } from './stats-body.ts';
 
 export interface LiveStatsOptions {
   readonly db: Queryable;
-  /** Gets what a client is not told. */
+  /** Receives the errors hidden from clients. */
   readonly report: (error: unknown) => void;
 }
 
 export interface Listening {
   readonly queues: Caller['queues'];
-  /** The hash of the token by which it may; undefined: the application knows the caller. */
+  /** The hash of the caller's token; undefined: the application identified the caller. */
   readonly token: string | undefined;
   /** The id of the last event that the client had before. */
   readonly lastId: string | undefined;
@@ -34,7 +34,7 @@ interface Listener {
   trouble: string | undefined;
 }
 
-/** All who listen to the same queues. */
+/** The clients that listen to the same queues. */
 interface Audience {
   readonly queues: readonly string[] | null;
   readonly listeners: Set<Listener>;
@@ -43,20 +43,20 @@ interface Audience {
   readAt: number;
 }
 
-/** At most one statement in this time, whoever listens. */
+/** At most one statement in this time, however many clients listen. */
 const POLL_MS = 1000;
 const BEAT_MS = 15_000;
 /** Without a new sample, send the last one again after this long: the counts of workers may have changed. */
 const AGAIN_MS = 30_000;
-/** A client connects again after this long, and its caller has to be known again. */
+/** A client must connect, and so authenticate, again after this long. */
 const LIFE_MS = 600_000;
 const MOST_STREAMS = 500;
-/** The most of one token. */
+/** The most streams of one token. */
 const MOST_OF_TOKEN = 100;
 const NONE = 'none';
 
 /**
- * Sends each new sample to all who listen. One loop polls for them, in turns: the sample of each set of queues, then
+ * Sends each new sample to all listeners. One loop polls for them, in turns: the sample of each set of queues, then
  * whether the tokens are still valid.
  */
 export class LiveStats {
@@ -74,7 +74,7 @@ export class LiveStats {
     this.#options = options;
   }
 
-  /** The body of an answer. Throws Problem: too many listen, or the server was closed. */
+  /** The body of an answer. Throws Problem: there are too many listeners, or the server was closed. */
   open({ queues = null, token, lastId = NONE, signal }: Listening): ReadableStream<Uint8Array> {
     if (this.#closed.signal.aborted) throw new Problem('unavailable', { detail: 'the server was closed' });
     const all = this.#listeners();

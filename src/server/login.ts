@@ -5,7 +5,7 @@ import { Problem } from './problem.ts';
 import { refuseHost } from './refuse-foreign.ts';
 import { isSecure } from './sign-in.ts';
 
-/** Lets one browser in: whoever opens the link first gets a cookie, which lasts as long as the process. */
+/** Lets one browser in: the first to open the link gets a cookie, which is valid as long as the process runs. */
 export class Login {
   readonly #path: string;
   readonly #caller: Caller;
@@ -26,7 +26,7 @@ export class Login {
     return `${this.#path}?key=${this.#key}`;
   }
 
-  /** Answers a request for the link; undefined: the request is for something else. */
+  /** Answers a request for the link; undefined for any other request. */
   answer(request: Request): Response | undefined {
     if (new URL(request.url).pathname !== this.#path) return undefined;
     try {
@@ -51,7 +51,7 @@ export class Login {
     });
   }
 
-  /** Who sends a request; null: not the browser that was let in. */
+  /** The caller of a request; null: it is not the browser that was let in. */
   callerOf({ headers }: Request): Caller | null {
     return isSame(cookieOf(headers, SESSION_COOKIE) ?? null, this.#session) ? this.#caller : null;
   }

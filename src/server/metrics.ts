@@ -13,7 +13,7 @@ export interface MetricsSource {
 /** The most queues and types, and the most paused queues, with series of their own. */
 export const MOST_SERIES_OF = 100;
 
-/** What `/metrics` shows. */
+/** Returns the metrics of `/metrics`. */
 export function metricsOf({ sample, vitals, requests }: MetricsSource): Metric[] {
   return [...ofTasks(sample), ...ofWorkers(sample), ...ofServer(sample, vitals), requests.metric()];
 }

@@ -7,12 +7,12 @@ import type { PgPool } from '../lib/pg-client.ts';
 export interface Databases {
   /** Takes no writes. */
   readonly reads: Queryable;
-  /** The same for what may take long, so that it keeps no short read waiting; an application's pool is one for all. */
+  /** The same for long reads, so that short reads need not wait for them; an application's pool serves all. */
   readonly longReads: Queryable;
-  /** The same for what a standby cannot answer. */
+  /** The same for reads that a standby cannot answer. */
   readonly primaryReads: Queryable;
   readonly writes: Queryable;
-  /** Closes what was opened here. */
+  /** Closes the connections opened here. */
   close(): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { isAnyServerError } from '../lib/server-trouble.ts';
 import { troubleOf } from '../queue/protocol/refusal.ts';
 import type { Misfit } from './schema.ts';
 
-/** The codes that only an HTTP answer has, for docs/http.md; all others are those of the library. */
+/** The codes that occur only in HTTP answers, for docs/http.md; all others are those of the library. */
 export const PROBLEM_CODES = {
   bug: [500, 'a fault of taskq; what the server printed says more'],
   busy: [503, 'the server has too many waits open: try again'],
@@ -34,7 +34,7 @@ interface ProblemDetails {
   readonly hint?: string | undefined;
   readonly errors?: readonly Misfit[];
   readonly nearest?: readonly string[];
-  /** What the code says more, such as `state` or `holder`. */
+  /** Further members for the code, such as `state` or `holder`. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
@@ -109,7 +109,7 @@ const STATUSES: Readonly<Partial<Record<string, number>>> = {
 const RETRY = { 'retry-after': '5' };
 
 /**
- * Returns the problem that an error is to a client. For a server or database fault it reveals only the kind of error:
+ * Converts an error to a problem for a client. For a server or database fault it reveals only the kind of error:
  * `report` gets the error itself.
  */
 export function problemOf(thrown: unknown, report: (error: unknown) => void): Problem {

@@ -14,7 +14,7 @@ export interface Series {
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Histogram {
-  /** How many lay up to each bound, and a last one beyond; none is counted twice. */
+  /** How many values lie in each bucket, up to its bound, with a last bucket beyond all bounds; not cumulative. */
   readonly counts: readonly number[];
   readonly bounds: readonly number[];
   readonly sum: number;

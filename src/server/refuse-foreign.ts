@@ -8,7 +8,10 @@ export function refuseHost(request: Request, hosts: readonly string[] | undefine
   if (!hosts.includes(host)) throw new Problem('wrong_host');
 }
 
-/** Refuses a write that a browser sends for a page of another site: what it sends along by itself proves no consent. */
+/**
+ * Refuses a write that a browser sends for a page of another site: the credentials that it adds by itself prove no
+ * consent.
+ */
 export function refuseForeign({ headers, url }: Request): void {
   // No browser adds a bearer by itself, as it does a cookie or a password.
   if (/^bearer /i.test(headers.get('authorization') ?? '')) return;

@@ -7,7 +7,7 @@ interface Count {
   requests: number;
 }
 
-/** Counts the answers of a server since it started. What a client may invent becomes no label. */
+/** Counts the answers of a server since it started. Text invented by a client never becomes a label. */
 export class RequestCounts {
   readonly #counts = new Map<string, Count>();
 

@@ -22,10 +22,10 @@ export interface Call {
   readonly caller: Caller;
   /** The name of the caller, and the reason given. */
   readonly acting: { readonly by: string; readonly reason?: string };
-  /** The hash of the token by which the caller is known; undefined: the application knows it. */
+  /** The hash of the caller's token; undefined: the application identified the caller. */
   readonly token: string | undefined;
   readonly headers: Headers;
-  /** Takes no writes if the route only reads. */
+  /** Read-only if the route only reads. */
   readonly db: Queryable;
   /** The client asked by https, perhaps through a proxy. */
   readonly isSecure: boolean;
@@ -37,7 +37,7 @@ export interface Call {
   readonly workflows: EndWaiter<WorkflowEndRow>;
   readonly live: LiveStats;
   readonly requests: RequestCounts;
-  /** What the server does for operations. */
+  /** Advances the server's operations. */
   readonly advancing: Advancing;
 }
 
@@ -73,16 +73,16 @@ export interface Route {
   readonly role: Role | 'open';
   /** What it does, for people. */
   readonly summary: string;
-  /** `all`: it is about more than a queue, so that a caller for some queues may not call it. Default: `some`. */
+  /** `all`: it covers more than one queue, so callers limited to some queues may not call it. Default: `some`. */
   readonly queues?: 'all';
   readonly query?: Readonly<Record<string, QueryParameter>>;
   readonly body?: Schema;
   /**
-   * A browser asks for it by itself: the body may be that of a form, an unknown caller gets a form to sign in, and
-   * nothing is written in the database, whatever the method.
+   * A browser requests it by itself: the body may be that of a form, an unknown caller gets a form to sign in, and
+   * nothing is written to the database, whatever the method.
    */
   readonly forBrowsers?: true;
-  /** A read of many rows, which has sessions of its own. */
+  /** A read of many rows, which uses separate sessions. */
   readonly mayTakeLong?: true;
   /** A read that a standby cannot answer. */
   readonly needsPrimary?: true;

@@ -1,4 +1,4 @@
-/** The part of JSON Schema in which the route table describes what a request has and what an answer is. */
+/** The subset of JSON Schema in which the route table describes requests and answers. */
 export interface Schema {
   readonly $ref?: string;
   readonly description?: string;
@@ -23,7 +23,7 @@ export interface Misfit {
   readonly detail: string;
 }
 
-/** Finds what in a request's body does not fit its schema, one after the other; none: it fits. */
+/** Yields the mismatches between a request's body and its schema, one after the other; none: it fits. */
 export function* misfitsIn(value: unknown, schema: Schema, pointer = ''): Generator<Misfit, void> {
   if (schema.anyOf !== undefined) {
     if (!schema.anyOf.some((one) => fits(value, one))) yield* misfitsIn(value, schema.anyOf.at(-1)!, pointer);

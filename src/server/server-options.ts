@@ -6,8 +6,8 @@ export type Authorize = (request: Request) => Caller | null | Promise<Caller | n
 
 export type ServerOptions = {
   /**
-   * Who a request without a token of `taskq tokens` comes from, as your application knows it; null: it is refused (401).
-   * Without this, every caller needs a token.
+   * Identifies the caller of a request without a token of `taskq tokens`, by your application's own means; null: it is
+   * refused (401). Without this, every caller needs a token.
    */
   readonly authorize?: Authorize;
   /** The path below which the server is mounted; default `/`. */
@@ -18,7 +18,7 @@ export type ServerOptions = {
   readonly readUrl?: string;
   /** The names in `Host` that are accepted, without ports; default: all. */
   readonly hosts?: readonly string[];
-  /** Called with what a client is not told: faults of the server and of the database. */
+  /** Called with the errors hidden from clients: faults of the server and of the database. */
   readonly onError?: (error: unknown) => void;
 } & (
   | {

@@ -1,10 +1,10 @@
 import type { Sample, WorkerCounts } from '../queue/inspect/get-sample.ts';
 import { camel } from './camel.ts';
 
-/** The most queues and types of an answer; the others are one, `_other`. */
+/** The most queues and types in an answer; the others are summed up as `_other`. */
 export const MOST_PAIRS = 1000;
 
-/** How long a request may count waiting tasks, in milliseconds; `atLeast` says that it was not enough. */
+/** How long a request may count waiting tasks, in milliseconds; if that is not enough, `atLeast` is set. */
 export const COUNT_MS = 50;
 
 /** The body of `GET stats`, and of the events of `GET live`. */

@@ -7,13 +7,10 @@ export interface TokenUsesOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** One statement in this time, however many requests come. */
+/** At most one statement in this time, however many requests come. */
 const EVERY_MS = 5000;
 
-/**
- * Records when tokens were last used, if the role of the server may. Holds nothing that keeps the process alive
- * otherwise.
- */
+/** Records when tokens were last used, if the role of the server may. Its timer does not keep the process alive. */
 export class TokenUses {
   readonly #options: TokenUsesOptions;
   #used = new Set<string>();
@@ -29,7 +26,7 @@ export class TokenUses {
     this.#timer ??= setTimeout(() => void this.flush(), EVERY_MS).unref();
   }
 
-  /** Records what is not yet recorded. */
+  /** Records the pending uses. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A client that takes nothing of its answer for this long is cut off. */
+/** A client that reads nothing of its answer for this long is cut off. */
 const STALLED_MS = 30_000;
-/** The most bytes of answers that clients have not taken: above that, the one that has waited longest is cut off. */
+/** The most bytes of unread answers: above that, the client with the oldest one is cut off. */
 const MOST_BYTES = 64 * 1024 * 1024;
 /** The most requests that one connection may send before it has the answer to the first. */
 const MOST_AHEAD = 16;
@@ -30,7 +30,7 @@ export function limitUntakenAnswers(server: Server): void {
     const requests = (ahead.get(socket) ?? 0) + 1;
     ahead.set(socket, requests);
     if (requests > MOST_AHEAD) socket.destroy();
-    // All of it is written, and perhaps not taken yet. Once it is, Node sets another time-out.
+    // All of it is written, but perhaps not read yet. Once it is, Node sets another time-out.
     response.once('prefinish', () => {
       socket.setTimeout(STALLED_MS);
       untaken.set(response, response.writableLength);

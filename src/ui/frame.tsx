@@ -11,7 +11,7 @@ import { Screen } from './parts/screen.tsx';
 import { Search } from './parts/search.tsx';
 import { isShownTo, SCREENS, screenOf } from './screens.ts';
 
-/** What surrounds every screen. */
+/** The frame around every screen. */
 export function Frame() {
   const { caller, place, live } = useApp();
   const screens = SCREENS.filter((screen) => isShownTo(screen, caller));
@@ -134,11 +134,11 @@ function ThemeSwitch() {
   );
 }
 
-/** Whoever opens another screen starts at its heading. */
+/** Focus the heading of a newly opened screen. */
 function useFocusOnChange(shown: string) {
   const main = useRef<HTMLElement>(null);
   const last = useRef(shown);
-  // Before a key can move the focus on.
+  // In a layout effect: before a key can move the focus.
   useLayoutEffect(() => {
     if (last.current === shown) return;
     last.current = shown;

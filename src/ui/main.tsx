@@ -16,7 +16,7 @@ import { ProblemView } from './parts/problem.tsx';
 
 const RETRY_MS = 3000;
 
-/** Asks who is there, and shows the screens for them. */
+/** Asks the server who the caller is, and shows the screens for that caller. */
 function Start() {
   const [caller, setCaller] = useState<Caller>();
   const [problem, setProblem] = useState<ApiProblem>();

@@ -27,7 +27,7 @@ export interface ScreenEntry {
   readonly component: ComponentType;
   /** The least role whose routes it reads; default: viewer. */
   readonly role?: Role;
-  /** Its routes are about more than a queue: not for a caller for some queues. */
+  /** Its routes cover more than one queue: not for callers limited to some queues. */
   readonly queues?: 'all';
   /** The screens of which this one is the menu entry. */
   readonly about?: readonly string[];
@@ -57,7 +57,7 @@ export function screenOf(name: string): ScreenEntry | undefined {
   return SCREENS.find((screen) => screen.name === name);
 }
 
-/** Whether a caller may read what a screen shows. */
+/** Whether a caller may read the data of a screen. */
 export function isShownTo({ role = 'viewer', queues }: ScreenEntry, caller: Caller): boolean {
   return (
     ROLES.indexOf(caller.role) >= ROLES.indexOf(role) && (queues === undefined || caller.queues === null)

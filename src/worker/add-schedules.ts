@@ -4,12 +4,12 @@ import { pause } from '../lib/pause.ts';
 import { addMissingSchedules } from '../queue/operate/schedules.ts';
 import type { WorkerState } from './worker-state.ts';
 
-/** Somebody must change something before a refused schedule can be added. */
+/** Retry a refused schedule after this long: someone must change something first. */
 const REFUSED_MS = 60_000;
 
 /**
- * Add the schedules of the configuration that do not exist; one that an operator removed comes back with its worker. One
- * that the database refuses, or that another transaction is adding, does not hold up the others.
+ * Add the schedules of the configuration that do not exist; one that an operator removed comes back with its worker. A
+ * schedule that the database refuses, or that another transaction is adding, does not delay the others.
  */
 export async function addSchedules(db: Queryable, state: WorkerState): Promise<void> {
   const { schedules = [], events } = state.options;

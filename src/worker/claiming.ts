@@ -16,8 +16,8 @@ const COUNT_PAUSE_FACTOR = 20;
 const NEXT_BATCH_MS = 2000;
 
 /**
- * If it has ended a task in this time, it waits as long for the batch: the task may have been the last of a canary, which
- * is looked at this often at least.
+ * If it has ended a task within this time, it waits this long for the batch: the task may have been the last of a
+ * canary, which is checked at least this often.
  */
 const NEXT_LOOK_MS = 15_000;
 
@@ -42,7 +42,7 @@ class ClaimHost implements ClaimLoopHost {
   #waitLoggedAt = -Infinity;
   /** Spaces out the counts of unfinished tasks, each of which reads the whole live table. */
   readonly #counts = new Throttle(COUNT_PAUSE_FACTOR);
-  /** How many tasks have ended here, and when it was last seen to be more. */
+  /** How many tasks have ended here, and when that number last rose. */
   #ended = 0;
   #endedAt = Number.NEGATIVE_INFINITY;
 
@@ -99,7 +99,8 @@ class ClaimHost implements ClaimLoopHost {
     const { ledger, options, scheduler } = this.#state;
     if (ledger.size > ledger.abandoned) return false;
     if (ledger.abandoned === 0) {
-      // A tick that has come enqueues a task, and a batch of an operation makes some due: those before counting.
+      // Handle due ticks and batches before counting: a tick enqueues a task, and a batch of an operation makes some
+      // due.
       if (!options.untilIdle || !(await scheduler.isSettled()) || (await this.#advancesOperation()))
         return false;
       const counted = await this.#countUnfinished();

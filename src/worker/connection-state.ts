@@ -10,7 +10,7 @@ export interface ConnectionStateOptions {
   /** Named in log lines. */
   readonly databaseUrl: string;
   readonly events: EventLog;
-  /** This long without an answer is an interruption too, even if this process itself was frozen. */
+  /** This long without an answer is also an interruption, even if this process itself was frozen. */
   readonly silenceMs: () => number;
   /** Called when both connections are back. */
   readonly onRestored: () => void;

@@ -34,7 +34,7 @@ export interface LoopNeeds {
 }
 
 /**
- * Starts what a worker does again and again beside claiming: what its last tasks need until `ended`, all else until
+ * Starts a worker's loops other than claiming: those that its last tasks need run until `ended`, the others until
  * `stop`. Each resolves once its signal has aborted and its last round is over.
  */
 export function startLoops(

@@ -46,7 +46,7 @@ export function onHeartbeatMessage(
       break;
     case 'connected':
       state.heartbeat.connected(message.listening);
-      state.workArrived.trigger(); // hints that came before have not arrived here
+      state.workArrived.trigger(); // earlier hints did not arrive here
       state.slotFreed.trigger();
       break;
     case 'disconnected':

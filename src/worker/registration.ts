@@ -48,7 +48,7 @@ export async function registerAtFirst(db: Queryable, options: WorkerOptions): Pr
  */
 export async function registerAgain(db: Queryable, state: WorkerState): Promise<void> {
   if (!state.isForgotten) return;
-  // The next heartbeat says so again if this fails.
+  // If this fails, the next heartbeat reports the missing row again.
   state.isForgotten = false;
   const { options, handlers, workerId, uniquePart, lease, orders } = state;
   const { concurrency, pollMs, batch, queues, paused } = orders;

@@ -81,7 +81,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     const loops = startLoops(state, { pool, db, heartbeats, release });
     const claiming = claimUntilStopped(state);
     await Promise.race([claiming, once(stop, 'abort')]);
-    // A drain that is over at once needs no announcement.
+    // Do not announce a drain that is over at once.
     if (ledger.running > 0) heartbeats.sendDraining();
     await drain(state, db);
     ended.abort();

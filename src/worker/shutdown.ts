@@ -3,11 +3,11 @@ import { EXIT } from '../lib/errors.ts';
 import type { EventLog, FieldsOf } from './log/events.ts';
 import type { WorkerEnd } from './worker-options.ts';
 
-/** Decides when and how a worker ends: it was asked to, it has finished its work, or it cannot go on. */
+/** Decides when and how a worker ends: on request, after its work, or because it cannot continue. */
 export class Shutdown {
   /** Aborted when the worker must claim no more. */
   readonly stop: AbortSignal;
-  /** Aborted when nothing of this worker runs. */
+  /** Aborted when the worker has ended completely. */
   readonly ended = new AbortController();
   readonly #events: EventLog;
   readonly #own = new AbortController();
@@ -16,7 +16,7 @@ export class Shutdown {
   /** `asked`: aborted when the caller wants the worker to end. */
   constructor(asked: AbortSignal, events: EventLog) {
     this.stop = AbortSignal.any([asked, this.#own.signal]);
-    // Each loop of a worker listens to them: Node would take more than ten for a leak.
+    // Each loop of a worker listens to them, and Node warns of a leak above ten listeners.
     setMaxListeners(0, this.stop, this.ended.signal);
     this.#events = events;
   }

@@ -3,7 +3,7 @@ import { TaskqError } from '../lib/errors.ts';
 import { refuseOutdated } from '../queue/schema/check-schema.ts';
 import type { WorkerState } from './worker-state.ts';
 
-/** How often to check without a sign that the schema has changed: most newer releases refuse nothing. */
+/** How often to check without a sign that the schema has changed: most newer releases still serve this one. */
 const CHECK_MS = 30_000;
 
 /**

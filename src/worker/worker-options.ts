@@ -32,18 +32,18 @@ export interface WorkerOptions {
   readonly queues: readonly string[] | null;
   /** How many tasks to claim at a time; `auto`: as many as will start within the next milliseconds. */
   readonly batch: 'auto' | number;
-  /** How its claims keep out of the way of those of others. */
+  /** How its claims avoid those of other workers. */
   readonly claim: ClaimForm;
   readonly leaseMs: number;
   readonly heartbeatMs: number;
   readonly pollMs: number;
   readonly rescueMs: number;
   readonly graceMs: number;
-  /** How long a handler in a child process may go on after its timeout or cancellation. */
+  /** How long a handler in a child process may continue after its timeout or cancellation. */
   readonly killAfterMs: number;
   readonly name?: string | undefined;
   readonly paused: boolean;
-  /** End when no work is left. */
+  /** Exit when no work is left. */
   readonly untilIdle: boolean;
   /** Exit after n tasks; null: never. */
   readonly maxTasks: number | null;
@@ -59,7 +59,7 @@ export interface WorkerOptions {
   readonly onStopped?: () => void;
   /** Claim no more, and end when all running tasks have ended or the grace is over. */
   readonly stop: AbortSignal;
-  /** End without waiting any longer. */
+  /** End without waiting further. */
   readonly hurry: AbortSignal;
 }
 

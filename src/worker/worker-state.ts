@@ -40,7 +40,7 @@ import { Reporter } from './settle/reporter.ts';
 import { Shutdown } from './shutdown.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 
-/** What a worker's loops share: the tasks it holds between claim and answer, and how it ends. */
+/** The state that a worker's loops share: the tasks it holds between claim and answer, and how it ends. */
 export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker {
   readonly options: WorkerOptions;
   readonly db: Queryable;
@@ -48,7 +48,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   readonly uniquePart: string;
   /** The handlers in use, by type. */
   handlers: Handlers;
-  /** Of these types, those of which it takes tasks. */
+  /** The types it claims: those with a handler whose outcomes the database takes. */
   types: readonly string[];
   readonly cursor = new ClaimCursor();
   readonly claimContext: ClaimContext;
@@ -58,7 +58,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   /** The tasks it holds. */
   readonly ledger = new Ledger(this.table);
   readonly executor: Executor;
-  /** Those that handlers begin in this process. */
+  /** The transactions of handlers that run in this process. */
   readonly transactions: HandlerTransactions;
   readonly reporter: Reporter;
   readonly ends: EndLog;
@@ -199,7 +199,8 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       begin: (setting, value) => this.transactions.begin(setting, value),
       call: (call) => this.transactions.call(call),
       check: (name, signal) => this.transactions.check(name, signal),
-      // Afterwards the task is no longer there to be noted in. Nothing of this may keep it from its end.
+      // The commit removes the task, so its notes must be stored first. A failure here must not keep it from
+      // completing.
       beforeCommit: async (outcome) => {
         await this.reporter.notes.recordLast([held], { outcome }).catch(this.onStatementFailed);
       },
@@ -213,7 +214,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       write: (level, message, line) => {
         events.write(level, message, line);
         if (level === 'debug' && !events.isDebugEnabled) return;
-        // In a process, an earlier task of it may still write.
+        // In a child process, an earlier task may still write.
         const isOfAttempt = line.task_id === held.id && line.attempt === held.attempt.task.attempts + 1;
         if (isOfAttempt) notes.log(held, level, message, line.fields);
       },

@@ -1,5 +1,5 @@
 -- Moves a waiting task to the dead letters by hand, or changes the reason of a dead letter. It stays there until it is
--- revived or discarded by id or with by_hand, whatever dead_retention is. Returns `dead`; `held` (a worker holds it:
+-- revived or discarded by id or with by_hand, regardless of dead_retention. Returns `dead`; `held` (a worker holds it:
 -- cancel it first); or `not_live` (it has finished or never existed). options: by, a name recorded in taskq.audit
 -- beside the role.
 -- Granted to: operator.

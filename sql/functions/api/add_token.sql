@@ -16,7 +16,7 @@ begin
   perform taskq.refuse_unknown_options('add_token', options, '{role,queues,expires_ms,by,reason}');
   perform taskq.refuse_name('add_token', 'name', _name);
   if (_hash ~ '^[0-9a-f]{64}$') is not true then
-    -- Not the value: it may be the token.
+    -- Without the value: it may be the token.
     perform taskq.refuse_option('add_token', 'hash', 'null');
   end if;
   fault := case

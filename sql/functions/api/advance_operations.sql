@@ -1,8 +1,9 @@
 -- Does a batch of each operation that is due, at most _limit of them, in one transaction with its progress: if that
 -- rolls back, nothing has happened, and another session does it. Skips operations that another session is advancing. An
--- error that is the fault of no task fails its operation alone; after one that may pass (a deadlock, a lock) its batch
--- comes again later. Returns one row: how many it has advanced; next_ms, how many milliseconds later the next batch is
--- due (null: no operation goes on); in ended those that have ended by that, [{id, verb, state, done, failed, because}].
+-- error that is not the fault of a task fails only its operation; after one that may pass (a deadlock, a lock) its
+-- batch is repeated later. Returns one row: how many it has advanced; next_ms, how many milliseconds later the next
+-- batch is due (null: no operation is running); in ended those that this call has ended, [{id, verb, state, done,
+-- failed, because}].
 -- Granted to: worker, operator.
 create or replace function taskq.advance_operations(_limit integer default 1)
 returns table (advanced integer, next_ms bigint, ended jsonb, extra jsonb)
@@ -22,9 +23,9 @@ begin
   ended := '[]';
   for before in
     select * from taskq.operations o
-    -- One that has acted later than now did so before the clock was set back.
+    -- A last batch in the future is from before the clock was set back.
     where o.ended_at is null and (o.next_at <= ts or o.acted_at > ts)
-    -- Not the one that has waited longest: if its batch never ends in time, no other one would go on.
+    -- Not the operation that has waited longest: if its batch never ends in time, no other operation would continue.
     order by random()
     limit _limit
     for update skip locked

@@ -1,5 +1,5 @@
 -- Ages a waiting task until it is due, for tests: moves all its times back by its remaining wait, and changes nothing
--- else in the database. Returns false if the task is not waiting, or if no passing of time would make it due.
+-- else in the database. Returns false if the task is not waiting, or if time alone would not make it due.
 -- Granted to: worker.
 create or replace function taskq.age_task(_id bigint)
 returns boolean
@@ -32,7 +32,7 @@ as $$
     update taskq.asks a set due_at = a.due_at - aged.wait
     from aged
     where a.task_id = aged.id
-      -- Its group, which it stops until then.
+      -- Also its group, which it stops until then.
       or (
         aged.gate = 's' and a.queue = aged.queue and a.key = aged.group_key and a.due_at = aged.available_at + aged.wait
       )

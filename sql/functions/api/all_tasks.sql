@@ -30,7 +30,7 @@ select
           past.settings -> 'defaults', taskq.settings_of(d.max_attempts, d.timeout_ms, d.backoff, d.retention)
         ) as defaults
       from (
-        -- Of an ended task, those of each level that have changed since its end.
+        -- For an ended task, the settings of each level that have changed since its end.
         select jsonb_object_agg(of.level, p.settings) as settings
         from (values ('type', a.type), ('queue', a.queue), ('defaults', '')) as of (level, name)
         cross join lateral (
@@ -46,7 +46,7 @@ select
   case when a.status = 'running' then (
     select a.started_at + make_interval(secs => one.timeout_ms / 1000.0)
     from (select coalesce(a.timeout_ms, y.timeout_ms, q.timeout_ms, d.timeout_ms) as timeout_ms) as one
-    -- A row inserted by hand may have any, and one that cannot be added must not keep the others from being read.
+    -- A row inserted by hand may have any value, and one that cannot be added must not make the others unreadable.
     where one.timeout_ms between 0 and 3155760000000
       and a.started_at between timestamptz '0001-01-01 00:00Z' and timestamptz '9999-12-31 00:00Z'
   ) end as times_out_at

@@ -3,8 +3,8 @@
 -- worker left have expired since the last scan; the clock went back; _own (the caller lost the answer of a claim, whose
 -- tasks only its own scan rescues while it lives); and, as a safety net, whenever 20 times the cost of the last scan
 -- has passed. Scans of all workers together are at least _gap_ms (5 seconds) apart; with _own, at least 20 times that
--- cost, if that is less and no scan is under way: of two workers that look equally often, the same one could always
--- come first.
+-- cost, if that is less and no scan is under way: otherwise, of two workers that look equally often, the same one could
+-- always come first.
 --
 -- The clock alone cannot prove that a worker is silent: after a step of an hour, or after an outage, all of them look
 -- silent. extra -> 'quiet' lists the workers whose last heartbeat is at least a quarter of their lease ago, or in the

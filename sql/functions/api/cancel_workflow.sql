@@ -10,7 +10,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
--- A claim that attends to many steps may have the workflow for that long.
+-- A claim that attends to many steps may lock the workflow for that long.
 set lock_timeout = '5s'
 as $$
 #variable_conflict use_column
@@ -19,7 +19,7 @@ declare
   workflow taskq.workflows;
 begin
   options := taskq.checked_options('cancel_workflow', options, array['by']);
-  -- Steps that others are adding do not hold it up: a claim cancels them.
+  -- Do not wait for steps that others are adding: a claim cancels them.
   select * into workflow from taskq.workflows w where w.id = _id for no key update;
   if workflow.id is null or workflow.ended_at is not null then
     return query select 'not_live', jsonb_build_object('state', workflow.state);

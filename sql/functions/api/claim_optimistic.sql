@@ -1,10 +1,10 @@
--- Claims as taskq.claim does, but chooses without `skip locked`: it reads what is due and then tries to take it; of
--- claims that want the same tasks, one takes them and the others look again. Takes the same arguments. Returns only
--- what it took, and the last row of options {"looked": true}: when this statement has committed, taskq.get_claimed
--- reads the tasks, over any connection. Rows that somebody keeps locked delay it by 50 ms and are left out, the first
--- thousand at least.
+-- Claims as taskq.claim does, but chooses without `skip locked`: it reads what is due and then tries to take it; if
+-- several claims want the same tasks, one takes them and the others look again. Takes the same arguments. Returns only
+-- the tasks it took, and the last row of options {"looked": true}: when this statement has committed, taskq.get_claimed
+-- reads the tasks, over any connection. Rows that stay locked delay it by 50 ms and are left out, at least the first
+-- thousand of them.
 --
--- For where `skip locked` is not to be relied on. It costs more, the more workers claim at once.
+-- Use it where `skip locked` is not reliable. It costs more, the more workers claim at once.
 -- Arguments: those of taskq.claim.
 -- Granted to: worker.
 create or replace function taskq.claim_optimistic(

@@ -1,7 +1,7 @@
 -- Closes an open workflow: it takes no more steps, and ends now if all of its steps have ended, otherwise with the next
 -- claim after its last step. Waits at most a second for the transactions that add steps. Returns false if it was closed
--- already. Refused while an on_step task runs that began before the workflow was retried: it does not know of that, and
--- the next one decides. options: by, a name recorded in taskq.audit beside the role; reason.
+-- already. Refused while an on_step task runs that began before the workflow was retried: it does not know of the
+-- retry, so the next one decides. options: by, a name recorded in taskq.audit beside the role; reason.
 -- Granted to: producer, operator.
 create or replace function taskq.close_workflow(_id bigint, options jsonb default '{}')
 returns boolean
@@ -36,14 +36,14 @@ begin
   end if;
   ts := clock_timestamp();
   update taskq.workflows w
-  -- An on_step task that runs is the one that closes it, as far as can be known.
+  -- A running on_step task is assumed to be the caller.
   set is_open = false, reopens = is_followed,
     state = case when w.state = 'open' then 'running' else w.state end
   where w.id = _id;
   if (
     select true from taskq.workflow_steps s where s.workflow_id = _id and s.status in ('waiting', 'released') limit 1
   ) then
-    -- A claim attends to it: here, the tasks that it releases would be locked until the caller commits.
+    -- Leave it to a claim: here, released tasks would stay locked until the caller commits.
     insert into taskq.workflow_asks (due_at, workflow_id) values (ts, _id);
     perform taskq.wake(s.queue, ts)
     from (select distinct l.queue from taskq.workflow_steps l where l.workflow_id = _id) as s;

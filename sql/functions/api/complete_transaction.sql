@@ -2,12 +2,12 @@
 -- handler has written: both are committed, or neither is. _completed is an element of what taskq.settle takes. Raises
 -- unless it is recorded, with its follow-ups (see taskq.settle_and_enqueue), which undoes the transaction:
 --   25000  the transaction is not the one in which taskq.transaction was set to _mark, for this transaction only. A
---          handler that commits or rolls back by hand loses the setting, and then its writes are not those of this one.
+--          handler that commits or rolls back by hand loses the setting, and then its writes are not in this one.
 --   55P03  another transaction has had the task's row locked, or the key of a follow-up, for about five seconds.
 --   42501  the role may not call taskq.settle_and_enqueue, and there are follow-ups.
 --   55000  another worker has the lease, or the task has ended.
 --
--- Sent in one message with the commit, so that no worker that stands still between the two keeps the row locked.
+-- Send it in one message with the commit, so that a worker that stalls between the two does not keep the row locked.
 -- Waits for the row while the caller holds locks of its own, as taskq.settle never does: each wait ends after half a
 -- second, so that a deadlock cannot last.
 -- Arguments: _worker, as registered; options is empty.

@@ -13,7 +13,7 @@ set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 as $$
   with alike as (
-    -- Tasks that count alike: a group is looked at once, not for each of its tasks.
+    -- Tasks that count alike: each group is checked once, not for each of its tasks.
     select t.queue, t.type, t.lease_owner is not null as is_held,
       case when t.gate in ('w', 's', 'h', 'p') then t.gate end as gate,
       case when t.gate in ('w', 's', 'h') then t.group_key end as key,
@@ -61,7 +61,7 @@ as $$
     left join taskq.standing_breakers() as b on b.type = a.type
     left join stopped s on s.queue = a.queue and s.key = a.key
   ),
-  -- What the next claim does for a workflow may release a step.
+  -- The next claim may release a step when it attends to a workflow.
   asked as (
     select min(a.due_at) as due_at, count(a.due_at) as number
     from (

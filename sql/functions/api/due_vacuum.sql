@@ -5,7 +5,7 @@
 -- Autovacuum looks every minute, or every ten seconds if configured to: at 2,000 tasks a second, the table and its
 -- indexes have by then grown to fifteen times the size of their live rows; with a vacuum every second, to three times.
 -- A large table is left to autovacuum: among 100,000 live rows a few dead ones do not matter, and a vacuum reads every
--- index. Called right after a vacuum, it shows whether that was in vain, as it is while an old snapshot is open.
+-- index. Called right after a vacuum, it shows whether that one was in vain, as it is while an old snapshot is open.
 -- Granted to: worker.
 create or replace function taskq.due_vacuum(_dead_rows bigint, _after_ms bigint)
 returns text

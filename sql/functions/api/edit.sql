@@ -7,10 +7,10 @@
 -- holds it for a period); `refused`, with the error in extra: by the database, because it would expire before that
 -- time, or because the schedule that it comes from finds it by its queue. options: queues (only tasks that are in these
 -- before the change, as names in which `*` stands for any text); by, a name recorded in taskq.audit beside the role;
--- reason; filter, what the caller chose the tasks by. The audit has what was before, by task: pass pages of about a
+-- reason; filter, what the caller chose the tasks by. The audit has the old values, by task: pass pages of about a
 -- hundred ids if you change payloads.
 --
--- A move is no event of taskq.task_queue_metrics: a task counts as created where it was enqueued, and as ended where it
+-- taskq.task_queue_metrics does not count a move: a task counts as created where it was enqueued, and as ended where it
 -- ends. Waits at most a second per lock for other transactions. If the batch fails, each task is edited separately,
 -- without waiting for those that are locked.
 -- Granted to: operator.
@@ -56,7 +56,7 @@ begin
       if sqlstate = '55P03' then
         return query select one, 'busy', null::jsonb;
       elsif violated = 'tasks_live_key' then
-        -- It was taken while this waited for it.
+        -- Another task took it during the wait.
         return query select one, case when k.holder is null then 'busy' else 'key_held' end,
           case when k.holder is not null then jsonb_build_object('key', k.unique_key, 'holder', k.holder) end
         from (

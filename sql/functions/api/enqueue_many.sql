@@ -3,10 +3,9 @@
 -- available), group, key, key_for (live, ever, or a period such as 3d, or of milliseconds), on_held (what to do if
 -- the key is held: ignore, replace, or preserve, which replaces but keeps the time), tags, retention, backoff,
 -- traceparent, notify_done, source, on_complete and on_dead ({type, queue, payload} of a task that follows its
--- completion or its death; its payload is what is given for it, and `task`: {id, queue, type, payload, attempts},
--- with the result of one that has completed, the error and the reason of a dead one). A priority is 0 to 9, or
--- critical, high, medium, low. The JSON value null counts as absent; an unknown name or an invalid value is refused
--- with its place.
+-- completion or its death; its payload is the one given for it, and `task`: {id, queue, type, payload, attempts}, with
+-- the result of a completed task, the error and the reason of a dead one). A priority is 0 to 9, or critical, high,
+-- medium, low. The JSON value null counts as absent; an unknown name or an invalid value is refused with its place.
 --
 -- Returns a row for each element, by its place from 1 on: for a held key the holder's id and created = false, with
 -- the answer in extra if the element was to replace it: `replaced`; `again`, with next_id, the id of the task that
@@ -41,8 +40,8 @@ declare
   have_options boolean;
   have_keys boolean := false;
   have_steps boolean := options ?| taskq.step_options();
-  -- Whether a payload may be larger than 1 MB: its text can be several times as long as its jsonb. Then too an error is
-  -- raised by taskq.checked_tasks, without the text of the statement that inserts.
+  -- Whether a payload may be larger than 1 MB: its text can be several times as long as its jsonb. In this case too,
+  -- taskq.checked_tasks raises the error, without the text of the inserting statement.
   may_be_large constant boolean := pg_column_size(_tasks) > 200000;
   ids bigint[];
   types text[];
@@ -79,7 +78,7 @@ begin
     have_options := exists (
       select from jsonb_array_elements(_tasks) as e (task)
       where jsonb_typeof(e.task) <> 'object' or e.task - array['type', 'payload'] <> '{}'
-        -- Found here, an absent type is refused without the text of the statement that inserts.
+        -- Refuse an absent type here: the error then lacks the text of the inserting statement.
         or not (have_type or coalesce(e.task ->> 'type', '') <> '')
     );
   end if;

@@ -1,23 +1,23 @@
 -- Returns up to _limit (1 to 10000) ends of tasks after a position, of queues that have record_events: the first ones
--- that are kept if it is null. Each has the position after it, from which the next call goes on: whoever stores it once
--- the event is processed reads every end at least once. No rows: nothing has ended since. Only what is committed, and
--- cannot be lost by a crash of the server, is returned: first the ends of the transactions that were open at the
--- position and have committed since, then those of later ones, in the order in which the transactions began to write.
--- So none comes before the end of a transaction that had committed before its own began, those of one transaction are
--- in their order, and a transaction that stays open holds up no other.
+-- that are kept if it is null. Each has the position after it, from which the next call continues: a reader that stores
+-- it once the event is processed reads every end at least once. No rows: nothing has ended since. Returns only ends
+-- that are committed and that a crash of the server cannot undo: first the ends of the transactions that were open at
+-- the position and have committed since, then those of later ones, in the order in which the transactions began to
+-- write. So none comes before the end of a transaction that had committed before its own began, those of one
+-- transaction are in their order, and a transaction that stays open holds up no other.
 --
 -- status is completed, cancelled, expired or dead; reason that of a cancellation or a death; attempts as of the end.
 -- Payload, result and error are those of taskq.all_tasks, as long as the task is kept. A task that is revived, or whose
 -- workflow is retried, ends again.
 --
 -- An event is kept for seven days. Raises 55000 if events after the position may have been removed, or if the position
--- is not of this server or of what it has forgotten (a restored backup, a standby that had not received all), 22023 if
--- it is no position, 25006 on a standby, and 25000 under isolation levels other than read committed. Null, or
--- taskq.events_now(), begins again. Waits for nothing.
+-- is from another server, or from a history that this one has lost (a restored backup, a standby that had not received
+-- everything), 22023 if it is no position, 25006 on a standby, and 25000 under isolation levels other than read
+-- committed. Begin again with null, or taskq.events_now(). Waits for nothing.
 --
--- Not by `xid < pg_snapshot_xmin(…)`: each writing transaction of any database of the server would hold up all
--- readers, a prepared one for days. Instead a position names the last event that was read, by transaction and id, and
--- the transactions before it that were still open. One page costs a look at each of these and a range of the index.
+-- Not by `xid < pg_snapshot_xmin(…)`: each writing transaction of any database of the server would block all readers, a
+-- prepared one for days. Instead a position names the last event that was read, by transaction and id, and the
+-- transactions before it that were still open. A page costs a probe for each of these and a range of the index.
 -- Granted to: reader, operator.
 create or replace function taskq.events_after(_position text default null, _limit integer default 1000)
 returns table (
@@ -77,7 +77,7 @@ begin
     from string_to_table(nullif(parts[5], ''), ',') as o (item);
   end if;
 
-  -- One statement, and with it one snapshot: that of what it reads.
+  -- One statement, so that it reads under the snapshot that it reports.
   for found in
     with seen as materialized (
       select pg_snapshot_xmax(s) as end_at, taskq.open_transactions(s) as running from pg_current_snapshot() as s
@@ -146,10 +146,10 @@ begin
   end loop;
 
   if _position is not null then
-    -- In a statement of its own: it sees what housekeeping has removed while the first one ran.
-    -- No row: it was truncated with the events, and none has been removed since.
+    -- In a separate statement, which sees the events that housekeeping removed while the first one ran. No row: it was
+    -- truncated with the events, and none has been removed since.
     select coalesce(max(d.xid), '0') as xid, coalesce(max(d.id), 0) as id into dropped from taskq.dropped_events d;
-    -- What a transaction that still runs has written cannot have been removed: it has locked the partition.
+    -- Events of a transaction that still runs cannot have been removed: it has locked the partition.
     select coalesce(array_agg(o.xid), '{}') into ended_xids
     from unnest(open_xids) as o (xid)
     where o.xid <> all (taskq.open_transactions(pg_current_snapshot()));

@@ -1,5 +1,5 @@
--- Returns the position after all ends that are committed now: taskq.events_after reads from there what ends later.
--- Refused on a standby (25006), and under isolation levels other than read committed (25000).
+-- Returns the position after all ends that are committed now: taskq.events_after reads later ends from there. Refused
+-- on a standby (25006), and under isolation levels other than read committed (25000).
 -- Granted to: reader, operator.
 create or replace function taskq.events_now()
 returns text
@@ -11,8 +11,8 @@ declare
   now_at text;
 begin
   perform taskq.refuse_stale_reader('events_now');
-  -- It names the newest event that there is, or that was removed last, not the next transaction: a server that has lost
-  -- that event is found out. Those of another server, from a backup, are left to taskq.events_after.
+  -- It names the newest event that there is, or that was removed last, not the next transaction: so a server that has
+  -- lost that event is detected. taskq.events_after refuses positions of another server, from a backup.
   select concat_ws(
     ':', c.system_identifier, coalesce(last.xid, '0'), coalesce(last.id, 0), coalesce(last.at_us, 0),
     array_to_string(array(select o.xid from unnest(taskq.open_transactions(s)) as o (xid) where o.xid < last.xid), ',')

@@ -1,11 +1,11 @@
 -- Returns why a task does not run, or where it does: {id, queue, type, status, may_start_at, causes: [{cause, …}]}.
--- Null: no such task. Of a waiting task, causes has everything that keeps it from starting; empty: a worker takes it
+-- Null: no such task. For a waiting task, causes has everything that keeps it from starting; empty: a worker takes it
 -- with its next claim. may_start_at is the time from which only slots and the tasks before it matter; null: not before
--- someone acts, as when no worker handles its type, or its parents end. Of a held task, causes says where it is; of one
--- that has ended (`ended`), when, and for which reason.
+-- someone acts, as when no worker handles its type, or its parents end. For a held task, causes has where it is; for
+-- one that has ended (`ended`), when, and the reason.
 --
 -- Each family of causes is a function explain_…, which returns a row per cause: its name, `until` (when it ends by
--- itself; infinity: it does not; null: it does not keep the task from starting), and what else is known of it.
+-- itself; infinity: it does not; null: it does not keep the task from starting), and further details.
 -- Granted to: reader, operator.
 create or replace function taskq.explain(_id bigint)
 returns jsonb
@@ -37,7 +37,7 @@ begin
     select jsonb_agg(jsonb_build_object('cause', c.cause) || c.about) into causes
     from taskq.explain_held(task, ts) as c;
   elsif not taskq.may_start(task.expires_at, task.started_at, ts) then
-    -- Whatever else keeps it, it will not run.
+    -- It will not run, whatever the other causes.
     causes := jsonb_build_array(jsonb_build_object('cause', 'expired', 'at', task.expires_at, 'until', null));
   else
     select greatest(ts, max(c.until)),
@@ -60,7 +60,7 @@ begin
       union all
       select * from taskq.explain_workers(task.queue, task.type, ts)
     ) as c;
-    -- One that waits for a slot which others of its group have, or get first, has no turn yet.
+    -- A task that waits for a slot which others of its group have, or get first, has no turn yet.
     if may_start_at = ts and (
       task.available_at < 'infinity'
       or task.gate = 'w' and not coalesce(causes @> '[{"cause": "group_full"}]', false)

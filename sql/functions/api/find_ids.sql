@@ -5,8 +5,8 @@
 -- unknown name is an error. `since` (inclusive) and `before` (exclusive) apply to the time at which a task ended or,
 -- while it is live, was created. Newest first; dead letters alone (status ["dead"]) by time of death. Reads at most
 -- _window rows below _after (the previous next_after; null: from the newest), so that a filter without matches costs a
--- page, not the table; with a payload at most 1,000, which may be large. next_after is where the next page begins;
--- null: this was the last one.
+-- page, not the table; at most 1,000 with a payload, because payloads may be large. next_after is where the next page
+-- begins; null on the last page.
 -- Arguments: _filter, an object; _limit, the most ids to return; _after and _window, as above.
 -- Granted to: reader, operator.
 create or replace function taskq.find_ids(

@@ -1,10 +1,10 @@
 -- Finds the tasks that claims have passed: for each queue and priority the first due task of these types at or before
 -- the claim cursor (as in taskq.claim; null: anywhere), which was committed late, was locked when they passed, or waits
--- again at its old place; and likewise, as priority 10, the first ask of a group or of a workflow, or failure that no
--- breaker has counted. Types whose breaker is open are left out. extra has {"limited": true} where the queue is full,
--- or waits for its next start: a claim may go back there, but brings nothing now. Claims nothing and locks nothing: a
--- claim from there on brings it. One more row, whose queue is null, says up to when a level without a cursor was read.
--- It costs as much as there is behind the cursor, including dead rows held by a snapshot: a worker runs it beside its
+-- again at its old place; and likewise, as priority 10, the first ask of a group or of a workflow, or uncounted failure
+-- of a breaker. Types whose breaker is open are left out. extra has {"limited": true} where the queue is full, or waits
+-- for its next start: a claim may go back there, but gets nothing now. Claims nothing and locks nothing: a claim from
+-- there on brings it. One more row, whose queue is null, has the time up to which a level without a cursor was read. It
+-- costs as much as there is behind the cursor, including dead rows held by a snapshot: a worker runs it beside its
 -- claims, and paces it by that cost.
 -- Arguments: _queues, _types and _cursor, as in taskq.claim.
 -- Granted to: worker.
@@ -20,7 +20,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
 begin
-  -- They are not claimed: a claim that went back for them would read them all again.
+  -- Leave out types that are not claimed: a claim that went back for them would reread them all.
   _types := taskq.without_open_breaker(_types);
   return query
   select missed.queue, missed.priority, taskq.epoch_us(missed.at), missed.id,
@@ -60,7 +60,7 @@ begin
       limit 1
     ) as first
     union all
-    -- What workflows ask for, and what breakers have to count, is of no queue: it is looked for from the least place.
+    -- Asks of workflows and events of breakers belong to no queue: search for them from the lowest place.
     select _queues[1], 10::smallint, first.due_at, 0::bigint
     from (
       select a.due_at

@@ -1,6 +1,6 @@
 -- Returns why a due task of a queue and a type cannot start, for pairs given as two arrays of equal length:
--- `queue_paused`, why no live worker can take it, or `breaker_open` (of the type). No row for a pair: nothing keeps
--- it. taskq.explain names all causes for one task.
+-- `queue_paused`, why no live worker can take it, or `breaker_open` (of the type). No row for a pair: it has no
+-- obstacle. taskq.explain names all causes for one task.
 -- Arguments: _queues and _types, the pairs.
 -- Granted to: reader, operator.
 create or replace function taskq.find_obstacles(_queues text[], _types text[])

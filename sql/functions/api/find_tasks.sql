@@ -21,8 +21,8 @@ begin
   select f.ids, f.next_after into hits, next_after from taskq.find_ids(_filter, _limit, _after, _window) as f;
   tasks := '[]';
   is_full := false;
-  -- In parts of 128 kB as stored: what was compressed may be ninety times as large when it is read, and PostgreSQL
-  -- makes no array of 256 MB.
+  -- In parts of 128 kB as stored: compressed data may be ninety times as large when read, and PostgreSQL makes no array
+  -- of 256 MB.
   for part in
     select array_agg(p.id) as ids, max(p.place) as place
     from (

@@ -1,9 +1,10 @@
 -- Fires a schedule: if _expected is its next_at and has come by the database's clock, enqueues its task and moves
--- next_at to _next, in one transaction; so each tick has at most one task, whoever else fires. Returns an answer, with
--- next_at as it is now: `fired`, `early` (the tick has not come; in_ms until then), `changed` (next_at, the expression
--- or the time zone is another, or it is paused: read it again), `busy` (locked by another transaction: ask again), or
--- `gone`. id is that of the last task; created is false if that task holds the key of the schedule, as it lets no other
--- run beside it. extra of `fired` is {tasks: how many are new, error: why that task was not replaced, if it had to be}.
+-- next_at to _next, in one transaction; so each tick has at most one task, even if several workers fire it. Returns an
+-- answer, with next_at as it is now: `fired`, `early` (the tick has not come; in_ms until then), `changed` (next_at,
+-- the expression or the time zone is another, or it is paused: read it again), `busy` (locked by another transaction:
+-- ask again), or `gone`. id is that of the last task; created is false if that task holds the key of the schedule,
+-- whose overlap allows no second task. extra of `fired` is {tasks: how many are new, error: why that task was not
+-- replaced, if it had to be}.
 --
 -- options: ticks (an array of times, from _expected on and before _next, all of which must have come: those that get a
 -- task; [_expected] by default; empty: none, these ticks are passed over), expression and tz (by which the caller has
@@ -58,7 +59,7 @@ begin
   then
     answer := 'changed';
   elsif _expected > ts or ticks[cardinality(ticks)] > ts or (_expected is null and _next <= its.last_tick) then
-    -- The last: computed by a clock that is behind the last tick.
+    -- The last condition: the time was computed by a clock that is behind the last tick.
     answer := 'early';
   else
     if cardinality(ticks) > 0 then

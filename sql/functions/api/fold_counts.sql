@@ -1,7 +1,7 @@
--- Adds a page of what tasks have done (taskq.counts) to the metrics of its minute, its hour, its day and all time, and
--- deletes it, in one transaction: whatever ends it, each row is either counted or still there. A row of a transaction
--- that was open for long counts in its own minute. Returns how many rows it took; a full page: there may be more. Null:
--- another transaction writes the metrics, or a person has locked them. Waits for no lock.
+-- Adds a page of taskq.counts to the metrics of its minute, its hour, its day and all time, and deletes it, in one
+-- transaction: however that ends, each row is either counted or still there. A row of a transaction that was open for
+-- long counts in its own minute. Returns how many rows it took; a full page: there may be more. Null: another
+-- transaction writes the metrics, or a person has locked them. Waits for no lock.
 -- Arguments: _page, how many rows it may take.
 -- Granted to: worker.
 create or replace function taskq.fold_counts(_page integer default 50000)

@@ -32,7 +32,7 @@ begin
       insert into taskq.followed as f (task_id, until, told) values (_id, ts + interval '1 minute', task.lease_no)
       on conflict (task_id) do update set until = excluded.until, told = excluded.told;
     end if;
-    -- All workers: whoever claims it next stores its first lines, too.
+    -- Notify all workers: the next one to claim it stores its first lines, too.
     if mark is null or mark.until < ts or mark.told is distinct from task.lease_no then
       perform taskq.notify_workers();
     end if;
@@ -40,7 +40,7 @@ begin
   return (
     select jsonb_build_object(
       'status', task.status, 'progress', task.progress, 'lines', logged.lines, 'errors', failed.errors,
-      -- Without a line or an error of the last attempt, none of those before it are new either.
+      -- If the last attempt has no line or error, the attempts before it have no new ones either.
       'since', coalesce(greatest(logged.last_at, failed.last_at), _since, (
         select greatest(
           (select max(l.logged_at) from taskq.task_logs l where l.task_id = _id),

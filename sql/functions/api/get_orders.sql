@@ -1,9 +1,9 @@
--- Returns what an operator wants of a worker, as one document: {paused, paused_by, stop, stop_by, concurrency, poll_ms,
--- lease_ms (the one wanted), in_force_ms (the lease by which others judge it), batch (null: as many as will start
--- soon), queues, paused_queues: [{queue, by, reason, until}], open_breakers: [{type, and its setting}], of the types
--- that it handles, schedules: see taskq.upcoming_schedules, operations_ms: milliseconds until the next batch of an
--- operation is due (null: there is none), followed: ids of the tasks whose logs someone follows}.
--- Null: no such worker. A worker reads it with each heartbeat.
+-- Returns the orders of operators for a worker, as one document: {paused, paused_by, stop, stop_by, concurrency,
+-- poll_ms, lease_ms (the one wanted), in_force_ms (the lease by which others judge it), batch (null: as many as will
+-- start soon), queues, paused_queues: [{queue, by, reason, until}], open_breakers: [{type, and its setting}], of the
+-- types that it handles, schedules: see taskq.upcoming_schedules, operations_ms: milliseconds until the next batch of
+-- an operation is due (null: there is none), followed: ids of the tasks whose logs someone follows}. Null: no such
+-- worker. A worker reads it with each heartbeat.
 -- Granted to: worker.
 create or replace function taskq.get_orders(_worker integer)
 returns jsonb

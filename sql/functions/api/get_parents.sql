@@ -1,10 +1,10 @@
 -- Returns the parents of a task that is a step of a workflow: their status (that of a task) and, of those that have
 -- completed, the result, or in result_note why it was not stored. A parent that has ended and was revived since has the
--- status of its task. No row: the task is no step, or has no parents, or nothing is known of it any longer.
+-- status of its task. No row: the task is not a step, has no parents, or no longer exists.
 --
--- options: {"parents": [names]} asks for these alone. {"max_bytes": n} stops before the results, as text, have more,
--- but after at least one parent: then a last row, whose step is null, has {"after_id": id} in extra, and a call with
--- that option too goes on from there.
+-- options: {"parents": [names]} returns only these. {"max_bytes": n} stops before the results, as text, exceed that,
+-- but after at least one parent: then a last row, whose step is null, has {"after_id": id} in extra, and a call that
+-- also has that option continues from there.
 -- Arguments: _task, its id.
 -- Granted to: worker.
 create or replace function taskq.get_parents(_task bigint, options jsonb default '{}')

@@ -1,15 +1,15 @@
--- Returns the last sample of the tasks and the sums of all that has been counted, as {sampled_at (null: none has been
--- taken), age_ms, bounds_ms, pairs, dead_groups (the number of groups of dead letters), unhandled, workers}. pairs has
--- for each queue and type, the largest first, {queue, type, counts (by status), due, oldest_at, created, revived,
--- ended (by status), attempts (by outcome), waits, runs, wait_ms, run_ms}. Those after the first _most are one, with
--- the names `_other`. waits and runs say how many attempts took up to each of bounds_ms, and longer than the last;
--- wait_ms and run_ms are their sums. unhandled has the types of waiting tasks that no live worker handles, with their
--- number (tasks), those after the first _most as one. workers counts the live, paused, stopping and silent ones (see
--- taskq.list_workers), the slots of those that are not silent, how many of these are busy, the longest time since a
--- heartbeat (heartbeat_delay_ms; null: there is none), and the leases that workers have found to be lost (leases_lost,
--- by their heartbeats).
+-- Returns the last sample of the tasks and the sums of all counts, as {sampled_at (null: none has been taken), age_ms,
+-- bounds_ms, pairs, dead_groups (the number of groups of dead letters), unhandled, workers}. pairs has for each queue
+-- and type, the largest first, {queue, type, counts (by status), due, oldest_at, created, revived, ended (by status),
+-- attempts (by outcome), waits, runs, wait_ms, run_ms}. Those after the first _most are one, with the names `_other`.
+-- waits and runs say how many attempts took up to each of bounds_ms, and longer than the last; wait_ms and run_ms are
+-- their sums. unhandled has the types of waiting tasks that no live worker handles, with their number (tasks), those
+-- after the first _most as one. workers counts the live, paused, stopping and silent ones (see taskq.list_workers), the
+-- slots of those that are not silent, how many of these are busy, the longest time since a heartbeat
+-- (heartbeat_delay_ms; null: there is none), and the leases that workers have lost (leases_lost, from their
+-- heartbeats).
 --
--- It reads no task. Sums begin with the first task of a queue and type, and go on as long as the metrics of one of its
+-- It reads no task. Sums begin with the first task of a queue and type, and last as long as the metrics of any of its
 -- days are kept.
 -- Arguments: _most, how many pairs and types; _queues, only these, as names in which `*` stands for any text (null: all
 -- queues; otherwise workers and dead_groups are null); _after, null instead of a sample that is not later than this.
@@ -47,7 +47,7 @@ begin
       order by place
       limit _most
     ),
-    -- Each is summed before they are joined: a hundred thousand rows with histograms would be sorted on disk.
+    -- Sum each before the join: otherwise a hundred thousand rows with histograms would be sorted on disk.
     at_sample as (
       select coalesce(l.place, _most + 1) as place,
         jsonb_build_object(

@@ -54,7 +54,7 @@ begin
       select date_bin(step, m.since, origin) as at, sum(m.created) as created, sum(m.revived) as revived,
         sum(m.completed) as completed, sum(m.cancelled) as cancelled, sum(m.expired) as expired, sum(m.dead) as dead,
         sum(m.succeeded) as succeeded, sum(m.failed) as failed, sum(m.snoozed) as snoozed, sum(m.lost) as lost,
-        -- One for each of taskq.metric_bounds(), and one more: several times as fast as to add up arrays.
+        -- A column for each of taskq.metric_bounds(), and one more: several times as fast as adding up arrays.
         array[
           sum(m.waits[1]), sum(m.waits[2]), sum(m.waits[3]), sum(m.waits[4]), sum(m.waits[5]),
           sum(m.waits[6]), sum(m.waits[7]), sum(m.waits[8]), sum(m.waits[9]), sum(m.waits[10]),

@@ -1,9 +1,9 @@
--- Returns what a dashboard shows of the server beside the tasks, as {release, paused_queues, xmin_age_ms,
+-- Returns what a dashboard shows about the server besides the tasks, as {release, paused_queues, xmin_age_ms,
 -- notification_queue_ratio, replica_lag_ms}. paused_queues has _most names at most, in order. xmin_age_ms is the age of
 -- the oldest transaction that keeps vacuum from removing what later ones have deleted (null: there is none), prepared
 -- ones too; the sessions of others count only if the owner of the schema may see them (pg_read_all_stats), and so does
--- replica_lag_ms: how far a standby, or of a primary the last of its standbys, is behind (null: it has none).
--- Reads no task.
+-- replica_lag_ms: how far a standby, or of a primary the last of its standbys, is behind (null: it has none). Reads no
+-- task.
 -- Granted to: reader, operator.
 create or replace function taskq.get_vitals(_most integer default 100)
 returns jsonb

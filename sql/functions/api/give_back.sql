@@ -1,10 +1,10 @@
 -- Gives tasks that this worker holds back without using up an attempt: they wait again at their old place, under a new
--- lease_no, so that a worker that still runs one can no longer write. Only a task that had started (_started) counts a
--- give-back; the tenth without an outcome in between makes it a dead letter. A task with a cancel request is cancelled
--- instead. Returns for each id `recorded`, with {"status": "dead" or "cancelled"} in extra if it has ended, `lost`, or
--- `busy` (locked by another transaction: ask again). Never waits for a lock. If the batch fails (a trigger of the
--- application on the history may refuse a row), each task is given back separately; one that fails then is `busy` too,
--- with its error in extra, {error, code}. The error of a single one is raised.
+-- lease_no, so that a worker that still runs one can no longer change it. Only a task that had started (_started)
+-- counts a give-back; the tenth without an outcome in between makes it a dead letter. A task with a cancel request is
+-- cancelled instead. Returns for each id `recorded`, with {"status": "dead" or "cancelled"} in extra if it has ended,
+-- `lost`, or `busy` (locked by another transaction: ask again). Never waits for a lock. If the batch fails (a trigger
+-- of the application on the history may refuse a row), each task is given back separately; one that fails then is
+-- `busy` too, with its error in extra, {error, code}. The error of a single one is raised.
 -- Arguments: _ids, _lease_nos and _started, in the same order; options is empty.
 -- Granted to: worker.
 create or replace function taskq.give_back(
@@ -55,7 +55,7 @@ begin
 
     update taskq.tasks t
     set lease_no = taskq.next_lease_no(t.lease_no), releases = least(t.releases, 2147483646) + asked.started::integer,
-      -- A task claimed ahead may have started without a write: from now on it does not expire.
+      -- A task claimed ahead may have started unrecorded: from now on it does not expire.
       started_at = case when asked.started then coalesce(t.started_at, ts) else t.started_at end
     from unnest(_ids, _lease_nos, _started) as asked (id, lease_no, started)
     where t.id + 0 = asked.id and t.lease_no = asked.lease_no and t.id = any (held);

@@ -8,9 +8,9 @@
 --
 -- options, all for the row of the worker: cursors (the positions of its claims: an object, or it is not stored),
 -- running, ahead and timed_out (the number of its tasks in slots, claimed ahead, and in slots past their timeout),
--- leases_lost (how many it has found to be lost so far), lease_ms (in force from now on: others judge by it whether the
--- worker is alive, and which of its leases end too late. It may grow before any lease is longer, and shrink once none
--- is), stopping (true: it claims nothing more, as after taskq.stop_worker).
+-- leases_lost (how many it has lost so far), lease_ms (in force from now on: others judge by it whether the worker is
+-- alive, and which of its leases end too late. It may grow before any lease is longer, and shrink once none is),
+-- stopping (true: it claims nothing more, as after taskq.stop_worker).
 -- Arguments: _ids and _lease_nos, all leases that it has, with _started_ms in the same order; _lease_ms, how long
 -- they last from now on, in milliseconds.
 -- Granted to: worker.

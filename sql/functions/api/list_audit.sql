@@ -49,7 +49,7 @@ begin
     order by a.id desc
     limit _limit
   loop
-    -- `|| '{}'`: what it takes when it is read, not as it is stored.
+    -- `|| '{}'`: its size when read, not as stored.
     bytes := bytes + coalesce(pg_column_size(one.before || '{}'), 0)
       + coalesce(pg_column_size(one.settings || '{}'), 0) + coalesce(pg_column_size(one.filter || '{}'), 0);
     -- Quoted, because "by" is a keyword of plpgsql.

@@ -20,7 +20,7 @@ set jit = off
 set enable_seqscan = off
 -- The index has all that is counted, in the order of its groups.
 set enable_bitmapscan = off
--- Processes that share the reading of an index take longer than one alone.
+-- A parallel index scan takes longer than a single process.
 set max_parallel_workers_per_gather = 0
 -- Conditions that do not apply are left out.
 set plan_cache_mode = force_custom_plan
@@ -72,7 +72,7 @@ begin
       case when has_trend then jsonb_agg(coalesce(h.deaths, 0) order by g.hour desc) end as trend
     from generate_series(0, 23) as g (hour)
     left join (
-      -- The subtraction for each hour, not for each letter.
+      -- Subtract once for each hour, not for each letter.
       select (extract(epoch from ts - b.began) / 3600)::integer - 1 as hour, b.deaths
       from (
         select date_bin('1 hour', least(l.died_at, ts - interval '1 us'), ts) as began, count(*) as deaths

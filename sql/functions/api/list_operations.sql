@@ -1,11 +1,11 @@
 -- Lists the operations, newest first: at most _limit with an id below _after (null: from the newest). options: id (only
 -- this one), state. state is running, canary (it revives the first tasks, and waits for these to end), completed,
 -- stopped (stopped_because says by whom or why) or failed. matched is how many tasks there were at the start (at_least:
--- or more); done, skipped (it was no longer for the verb) and failed (failures has the first hundred) what became of
--- them; dead_again how many of the revived died again while it went on (null: it does not look). trouble is an error
--- after which it goes on later. filter, role, by and via are as in taskq.audit. extra has not_ended, how many of the
--- revived had not ended when it last looked, and in the state canary waits_for, the first ten of those; null: it does
--- not look.
+-- or more); done, skipped (their status no longer fits the verb) and failed (failures has the first hundred) count
+-- their results; dead_again is how many of the revived died again while it ran (null: it does not check). trouble is an
+-- error after which it continues later. filter, role, by and via are as in taskq.audit. extra has not_ended, how many
+-- of the revived had not ended at the last check, and in the state canary waits_for, the first ten of those; null: it
+-- does not check.
 -- Arguments: _limit, the most to return; _after, the id of the last row of the page before.
 -- Granted to: reader, operator.
 create or replace function taskq.list_operations(

@@ -1,7 +1,7 @@
 -- Lists the queues that have a live task, a dead letter in the last sample, a setting or a pause, in order, with their
 -- own settings (null: the setting of the task's type or of the database applies), their pause (null: over, or none) and
 -- their number of waiting tasks. No index has that number: it counts for options.count_ms milliseconds (500), and
--- `at_least` in extra is true if that was not enough. Also in extra, sources: its settings with where each is from, as
+-- `at_least` in extra is true if that was not enough. Also in extra, sources: its settings with their sources, as
 -- taskq.get_type returns those of a type. options: name, for this queue alone.
 -- Granted to: reader, operator.
 create or replace function taskq.list_queues(options jsonb default '{}')

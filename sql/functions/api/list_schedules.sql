@@ -1,7 +1,7 @@
 -- Lists the schedules by name: at most _limit after the given one. next_at is null until a worker has computed it, and
 -- infinity if no tick is left; last_task_id is the task of last_tick, or the one that held the key of the schedule, and
--- last_status is its status (null: nothing is known of it any longer). last_error: why last_tick has no task. options:
--- name, for this schedule alone.
+-- last_status is its status (null: it is gone). last_error: why last_tick has no task. options: name, for this schedule
+-- alone.
 -- Arguments: _after, the name in the last row of the page before.
 -- Granted to: reader, operator.
 create or replace function taskq.list_schedules(

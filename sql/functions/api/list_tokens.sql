@@ -1,5 +1,5 @@
--- Lists the tokens for the HTTP server by name, also expired ones, without their hashes. extra has last_used_at, as far
--- as taskq.note_token_uses was told (null: never).
+-- Lists the tokens for the HTTP server by name, also expired ones, without their hashes. extra has last_used_at, as
+-- recorded by taskq.note_token_uses (null: never).
 -- Granted to: reader, operator.
 create or replace function taskq.list_tokens()
 returns table (

@@ -1,9 +1,9 @@
 -- Lists the known types, in order, with their settings, the live workers that handle them, and their number of waiting
 -- tasks. No index has that number: it counts for options.count_ms milliseconds (500), and `at_least` in extra is true
 -- if that was not enough; queue, priority, expires_ms, on_complete and on_dead in extra apply to tasks without their
--- own. extra also has keep_log (of which attempts the log is kept; null: failed), on_failure (null: that of the queue),
--- the breaker and, if it is open, since when, from when on a task may be its probe (null: none may), or which one is;
--- and sources, its settings with where each is from, as taskq.get_type returns them.
+-- own. extra also has keep_log (which attempts keep their log; null: failed), on_failure (null: that of the queue), the
+-- breaker and, if it is open, since when, from when on a task may be its probe (null: none may), or which one is; and
+-- sources, its settings with their sources, as taskq.get_type returns them.
 -- Granted to: reader, operator.
 create or replace function taskq.list_types(options jsonb default '{}')
 returns table (

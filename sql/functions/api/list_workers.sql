@@ -1,10 +1,10 @@
 -- Lists workers, newest first: at most _limit that started before the one with the id _after (null: from the newest
 -- on). options: all (also those that have ended), name (only those with this name, given or full, or with this id).
--- status is `live`, `paused`, `stopping` (it was asked to, or ends by itself: it takes nothing more), `silent` (no
--- heartbeat for a whole lease), `lost` (it never came back) or `stopped`. running and ahead are its tasks as of its
--- last heartbeat. In extra: silent_ms, how long ago that was; timed_out, how many of the running tasks had exceeded
--- their timeout; wanted_lease_ms, the coming value of lease_ms (null: no change); and batch, the number of tasks per
--- claim (null: as many as will start soon).
+-- status is `live`, `paused`, `stopping` (on request, or by itself: it claims nothing more), `silent` (no heartbeat for
+-- a whole lease), `lost` (it never came back) or `stopped`. running and ahead are its tasks as of its last heartbeat.
+-- In extra: silent_ms, how long ago that was; timed_out, how many of the running tasks had exceeded their timeout;
+-- wanted_lease_ms, the coming value of lease_ms (null: no change); and batch, the number of tasks per claim (null: as
+-- many as will start soon).
 -- Granted to: reader, operator.
 create or replace function taskq.list_workers(
   _limit integer default 100, _after integer default null, options jsonb default '{}'

@@ -1,11 +1,11 @@
 -- Runs the housekeeping that any worker may do, at most a page of each kind: creates and drops partitions, moves rows
 -- of history to theirs, expires tasks, discards dead letters past their retention (except those added by hand), removes
 -- unused keys, worker rows, actions, operations, metrics, past settings and workflows, and looks for groups and
--- workflows that stand still after an edit by hand, and for schedules that stand still after a step of the clock.
--- Returns the counts, with `more` if a page was full, in `detached` the needed partitions that someone has detached, in
--- `refused` the tasks that could not be expired or discarded, and in `failed` what else failed, and why: each part is a
--- subtransaction, so that none keeps another from being done. An empty document: another session is doing it. Never
--- waits for rows that other transactions have locked.
+-- workflows that are stuck after a manual edit, and for schedules that are stuck after a step of the clock. Returns the
+-- counts, with `more` if a page was full, in `detached` the needed partitions that someone has detached, in `refused`
+-- the tasks that could not be expired or discarded, and in `failed` the other parts that failed, and why: each part is
+-- a subtransaction, so that none prevents another. An empty document: another session is doing it. Never waits for rows
+-- that other transactions have locked.
 -- Granted to: worker.
 create or replace function taskq.maintain()
 returns jsonb

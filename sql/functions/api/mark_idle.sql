@@ -35,7 +35,8 @@ begin
   end if;
   -- A crash ends this sleep with the worker's session: the mark need not be on disk.
   perform set_config('synchronous_commit', 'off', true);
-  -- Not `on conflict do update`, which waits for anyone who has locked the mark. A locked one stays as it is.
+  -- Not `on conflict do update`, which waits for any transaction that has locked the mark. A locked mark stays as it
+  -- is.
   update taskq.idle_marks
   set queues = _queues, until = ts + make_interval(secs => _ms / 1000.0)
   where worker_id = (select m.worker_id from taskq.idle_marks m where m.worker_id = _worker for update skip locked);
@@ -72,14 +73,14 @@ begin
       ) as next
       group by q.name, p
       union all
-      -- A group asks for a look at it.
+      -- The ask of a group.
       select next.due_at
       from unnest(asked) as q (name)
       cross join lateral (
         select a.due_at from taskq.asks a where a.queue = q.name and a.due_at > ts order by a.due_at limit 1
       ) as next
       union all
-      -- So does a workflow, of any queue: one that is due is left to another claim, or was committed just now. Earlier
+      -- The ask of a workflow, in any queue: a due one is left to another claim, or was committed just now. Earlier
       -- ones are left to sweeps, because dead rows may lie before them.
       select greatest(next.due_at, ts + interval '50 ms')
       from (
@@ -90,13 +91,13 @@ begin
       select s.paused_until from taskq.queues s
       where s.name = any (asked) and s.paused_at is not null and s.paused_until > ts
       union all
-      -- Nor when a rate allows the next start.
+      -- No notification is sent when a rate allows the next start, either.
       select o.at
       from taskq.standing_limits(asked) as l
       cross join lateral (select taskq.opening(l, ts) as at) as o
       where o.at > ts and o.at < 'infinity'
       union all
-      -- Nor when a task may try an open breaker.
+      -- No notification is sent when a task may try an open breaker, either.
       select o.probe_at from taskq.open_breakers(ts) as o
       where (_types is null or o.type = any (_types)) and o.probe_at > ts and o.probe_at < 'infinity'
     ) as event;

@@ -6,10 +6,9 @@
 -- has the lease, or the row is gone: nothing is stored), `busy` (locked by another transaction, or in conflict with
 -- one: ask again), or `refused`, with {error, code} in extra, if its notes alone cannot be stored.
 --
--- Locks with `skip locked`, so it waits for no row. For a table that someone has locked against writes (create index,
--- vacuum full) it waits for about two seconds, however many tasks it has notes of: outcomes come after it. options:
--- {"repeat": true} says that an answer was lost, so what is stored already is left out; {"wait_for": id}: as in
--- taskq.settle.
+-- Locks with `skip locked`, so it waits for no row. It waits about two seconds for a table that is locked against
+-- writes (create index, vacuum full), for any number of tasks: their outcomes come after it. options: {"repeat": true}:
+-- an answer was lost, so leave out what is already stored; {"wait_for": id}: as in taskq.settle.
 -- Arguments: _notes, the array.
 -- Granted to: worker.
 create or replace function taskq.note(_worker integer, _notes json, options jsonb default '{}')
@@ -129,7 +128,7 @@ begin
       cross join lateral (
         select taskq.drop_on(coalesce(q.errors_retention, d.errors_retention), ts) as drop_on offset 0
       ) as kept
-      -- Of a repeat, the lines that are stored already: more may have come since.
+      -- In a repeat, how many lines are already stored: more may have come since.
       cross join lateral (
         select greatest(max(l.first_line + jsonb_array_length(l.lines)) - g.first, 0) as seen
         from taskq.task_logs l where repeats and l.task_id = t.id and l.lease_no = t.lease_no

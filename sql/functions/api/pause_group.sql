@@ -1,5 +1,6 @@
 -- Pauses a group: no more of its tasks start until taskq.resume_group; running ones continue. Slots that no worker has
--- claimed are taken back. Pausing again replaces who and why. Who is the session's role, with the name _by beside it.
+-- claimed are taken back. Pausing again replaces who and why. The role of the session is recorded, with the name _by
+-- beside it.
 -- Granted to: operator.
 create or replace function taskq.pause_group(_queue text, _group text, _by text default null, _reason text default null)
 returns void

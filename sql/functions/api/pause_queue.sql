@@ -1,7 +1,7 @@
 -- Pauses a queue: from now on no claim takes from it, and workers give back the tasks they have claimed ahead, at once
 -- or with their next heartbeat. Running tasks continue. The pause ends after _ms milliseconds; null: when resumed.
--- Pausing again replaces who, why and until when. Who is the session's role, with the name _by beside it. Returns true
--- if the queue had no row in taskq.queues before.
+-- Pausing again replaces who, why and until when. The role of the session is recorded, with the name _by beside it.
+-- Returns true if the queue had no row in taskq.queues before.
 -- Granted to: operator.
 create or replace function taskq.pause_queue(
   _queue text, _by text default null, _reason text default null, _ms bigint default null

@@ -1,5 +1,5 @@
--- Pauses a schedule: it fires no tick until it is resumed. Pausing again replaces who and why. Who is the session's
--- role, with the name _by beside it. Returns false if there is no such schedule.
+-- Pauses a schedule: it fires no tick until it is resumed. Pausing again replaces who and why. The role of the session
+-- is recorded, with the name _by beside it. Returns false if there is no such schedule.
 -- Granted to: operator.
 create or replace function taskq.pause_schedule(_name text, _by text default null, _reason text default null)
 returns boolean

@@ -1,6 +1,6 @@
 -- Pauses a worker until taskq.resume_worker: it claims nothing more, gives back the tasks it has claimed ahead, at once
--- or with its next heartbeat, and finishes those that are running. Who is the session's role, with the name _by beside
--- it; _reason is recorded in taskq.audit. Returns false if there is no such worker, or it has ended.
+-- or with its next heartbeat, and finishes those that are running. The role of the session is recorded, with the name
+-- _by beside it, and _reason in taskq.audit. Returns false if there is no such worker, or it has ended.
 -- Granted to: operator.
 create or replace function taskq.pause_worker(_worker integer, _by text default null, _reason text default null)
 returns boolean

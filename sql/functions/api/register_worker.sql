@@ -4,8 +4,8 @@
 -- queue_settings: its configuration for all tasks, and for queues by name (as in taskq.set_defaults and
 -- taskq.set_queue), queues: […] or null for all, paused: true to claim nothing yet}. cursors has the claim cursors
 -- of the live workers that handle at least these types, so that a new worker need not walk the rows that they have
--- consumed. worker_id, in _about: the id that it had, of a worker whose row is gone, as after a failover that lost
--- commits; with a row, it stays as it is.
+-- consumed. worker_id, in _about: the former id of a worker whose row is gone, as after a failover that lost commits;
+-- if the row exists, it stays as it is.
 --
 -- extra has {installation}, a UUID of this database: with the id of a task, it is the idempotency key that calls about
 -- the task carry.
@@ -41,7 +41,7 @@ declare
   stored record;
   drawn integer;
   fault text;
-  -- Set if tasks were enqueued by a clock that has gone back since, while no worker was there to notice it.
+  -- Set if tasks were enqueued by a clock that has gone back since, while no worker was alive to notice.
   clock_was timestamptz := (
     select max(newest.created_at)
     from (select t.created_at from taskq.tasks t order by t.id desc limit 100) as newest

@@ -1,12 +1,12 @@
--- Runs finished tasks again, each as a new task: a copy of the task as enqueued, with its options (of its key, not the
--- period: the copy has it while it lives) and with a source that names the original (`rerun of 12`). options: payload,
--- delay_ms; queues (only tasks of these, as names in which `*` stands for any text); by, a name recorded in taskq.audit
--- beside the role; reason; filter, what the caller chose the tasks by. Returns a row per id: `enqueued`, with the new
--- id in extra; `key_held` (extra names the task that has its key now or holds it for a period, which may be the
--- finished one itself); `not_finished`, with its status in extra (null: no such task); `refused`, with the error in
--- extra, as each task of a workflow is, because its copy would not belong to it. Enqueues all in one bulk, so that
--- reruns of the same keys never deadlock: pass pages of about a hundred
--- ids, as from taskq.find_ids, because a payload may have a megabyte and a bulk 256.
+-- Runs finished tasks again, each as a new task: a copy of the task as enqueued, with its options (its key without the
+-- period: the copy holds it while it lives) and with a source that names the original (`rerun of 12`). options:
+-- payload, delay_ms; queues (only tasks of these, as names in which `*` stands for any text); by, a name recorded in
+-- taskq.audit beside the role; reason; filter, what the caller chose the tasks by. Returns a row per id: `enqueued`,
+-- with the new id in extra; `key_held` (extra names the task that has its key now or holds it for a period, which may
+-- be the finished one itself); `not_finished`, with its status in extra (null: no such task); `refused`, with the error
+-- in extra, always for a task of a workflow, because its copy would not belong to it. Enqueues all in one bulk, so that
+-- reruns of the same keys never deadlock: pass pages of about a hundred ids, as from taskq.find_ids, because a payload
+-- may have a megabyte and a bulk 256.
 --
 -- If the batch fails (a row put in by hand may have a payload larger than 1 MB), each is run again separately; one that
 -- fails then is `refused`.

@@ -7,11 +7,11 @@
 --
 -- A rescue changes lease_no, so that the former holder can write nothing more, and counts a loss; for a suspect (losses
 -- > 0) only if it was `running`, which it becomes before it starts: hundreds of tasks that merely wait behind one that
--- kills its workers become suspects once, and no more. A suspect that was lost in this way three times (lost_ahead) is
--- claimed alone from then on; if it is lost alone, it counts as one that ran: its worker may not survive even reading
--- it. The row keeps its place in the queue. A task that was running, or alone, when its third worker was lost (or as
--- many as the max_losses of its queue) becomes a dead letter, `worker_lost`; one with a cancel request is cancelled.
--- Returns a row per task, with its fate in `status`.
+-- kills its workers become suspects once, without further losses. A suspect that was lost in this way three times
+-- (lost_ahead) is claimed alone from then on; if it is lost alone, it counts as one that ran: its worker may not
+-- survive even reading it. The row keeps its place in the queue. A task that was running, or alone, when its third
+-- worker was lost (or as many as the max_losses of its queue) becomes a dead letter, `worker_lost`; one with a cancel
+-- request is cancelled. Returns a row per task, with its fate in `status`.
 --
 -- Works in pages, each in a transaction of its own: it never holds many locks, and waits for none. If a page fails (a
 -- trigger of the application on the history may refuse a row), each of its tasks is rescued separately (options ->>
@@ -98,14 +98,13 @@ begin
     perform taskq.put_back(lost, ts);
     -- Deferred triggers refuse here, not at the commit.
     set constraints all immediate;
-    -- Last: rows that are returned stay returned, whatever fails after.
+    -- Last: returned rows stay returned, even if a later step fails.
     return query
     select (f ->> 'id')::bigint, f ->> 'queue', f ->> 'type', f ->> 'status', (f ->> 'available_at_us')::bigint,
       null::jsonb
     from unnest(fates) as f;
   exception when others then
-    -- Leave to the caller the failure of a single task, and what is no fault of a task (no space left, server
-    -- shutdown).
+    -- Raise the failure of a single task, and errors that are not the fault of a task (no space left, server shutdown).
     if only_id is not null or cardinality(lost) = 0 or taskq.is_server_fault(sqlstate) then
       raise;
     end if;

@@ -1,4 +1,4 @@
--- Resumes a paused schedule. Its ticks during the pause do not fire: it goes on from next_at, an option (absent: a
+-- Resumes a paused schedule. Its ticks during the pause do not fire: it continues from next_at, an option (absent: a
 -- worker computes it). Returns false if it was not paused. options: by, a name recorded in taskq.audit beside the role;
 -- reason.
 -- Granted to: operator.

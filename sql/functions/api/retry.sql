@@ -39,7 +39,7 @@ begin
   with moved as (
     update taskq.tasks t
     set available_at = case when t.gate = 'd' then t.available_at else ts end,
-      -- One that loses its slot waits by this time again.
+      -- A task that loses its slot waits by this time again.
       not_before = case when t.gate is null then t.not_before else least(t.not_before, ts) end,
       -- As in taskq.free_slots.
       expires_at = case

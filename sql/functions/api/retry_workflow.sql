@@ -2,14 +2,14 @@
 -- options and the payload of its task, all attempts to use again and the lease_no as it was (the fence is never reset).
 -- Those whose parents return too wait for them again; completed steps keep their results. Clears the cancel request of
 -- the workflow, its failing state, and the cancel requests of steps that still run. One that was cancelled while open
--- is open again, and so is one that was closed while its on_step task ran. If it is open, an on_step task goes on with
--- it: one that is live, one that is revived, or a new one.
+-- is open again, and so is one that was closed while its on_step task ran. If it is open, an on_step task continues it:
+-- a live one, a revived one, or a new one.
 --
--- Returns a row for each such step: `retried`; `ending`: it still runs, and goes on unless its handler ends because of
--- the request, which it may already have received; `key_held` (extra names the task that has its key now, or holds it
--- for a period); `gone` (its row was deleted, by its retention or by hand); `refused` by the database, with the error
--- in extra. Steps after one that does not return are cancelled again. The row of the on_step task has no step. No rows:
--- no step has died, none has been asked to end, or there is no such workflow.
+-- Returns a row for each such step: `retried`; `ending`: it still runs, and continues unless its handler ends because
+-- of the request, which it may already have received; `key_held` (extra names the task that has its key now, or holds
+-- it for a period); `gone` (its row was deleted, by its retention or by hand); `refused` by the database, with the
+-- error in extra. Steps after one that does not return are cancelled again. The row of the on_step task has no step. No
+-- rows: no step has died, none has been asked to end, or there is no such workflow.
 --
 -- Waits up to 5 s for the transactions that were adding steps when the workflow was cancelled. options: by, a name
 -- recorded in taskq.audit beside the role; reason.
@@ -25,7 +25,7 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 -- Only as a constant of its plan is a list of ids hashed.
 set plan_cache_mode = force_custom_plan
--- A claim that attends to many steps may have the workflow for that long.
+-- A claim that attends to many steps may lock the workflow for that long.
 set lock_timeout = '5s'
 as $$
 #variable_conflict use_column
@@ -56,7 +56,7 @@ begin
     return;
   end if;
   if was_cancelled then
-    -- Those who were adding steps then commit first: their steps run again with the others.
+    -- Transactions that were adding steps then commit first: their steps run again with the others.
     perform from taskq.workflows w where w.id = _id for update;
     select w.ended_at is null or (
       select true from taskq.workflow_steps s
@@ -65,7 +65,8 @@ begin
     into is_stopping
     from taskq.workflows w where w.id = _id;
   end if;
-  -- Whoever has locked a task that waits may be ending it, and writes the row of its step: read that after the commit.
+  -- A session that has locked a waiting task may be ending it, and then writes the row of its step: read that after its
+  -- commit.
   perform from taskq.tasks t where t.workflow_id = _id and t.gate = 'p' order by t.id for no key update;
   -- In the order in which a revive locks them.
   perform from taskq.dead_tasks d where d.workflow_id = _id order by d.id for update;
@@ -108,7 +109,7 @@ begin
       raise;
     end if;
     made := array[]::bigint[];
-    -- In the order of the keys, as all that waits for them.
+    -- In the order of the keys, like every function that waits for them.
     for one in
       select o.id
       from unnest(ids) as o (id)
@@ -127,7 +128,7 @@ begin
   end;
 
   perform taskq.wait_again(_id, steps, ids, made);
-  -- In one statement: what was asked for is counted when a claim attends to it.
+  -- In one statement: a claim counts the changes when it attends to the ask.
   update taskq.workflows w
   set live_steps = c.live - a.live, waiting_steps = c.waiting - a.waiting, deaths = c.deaths - a.deaths,
     spared_deaths = c.deaths, retried_at = ts, has_told_failing = false,
@@ -148,7 +149,7 @@ begin
   ) as a
   where w.id = _id;
 
-  -- A claim looks at what does not return, and at the state.
+  -- A claim handles the steps that do not return, and the state.
   insert into taskq.workflow_asks (due_at, workflow_id, steps)
   select ts, _id, coalesce(array_agg(o.step) filter (where o.task_id <> all (made)), '{}')
   from unnest(steps, ids) as o (step, task_id);

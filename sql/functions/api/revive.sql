@@ -1,6 +1,6 @@
 -- Brings dead letters back: with the same id and history, all attempts to use again, and the lease_no as it was (the
--- fence is never reset). options: payload, or patch (a JSON merge patch of the payload: members replace those of their
--- name, null removes one), delay_ms, max_attempts; by_hand (false: except those added by hand; true: only those);
+-- fence is never reset). options: payload, or patch (a JSON merge patch of the payload: members replace those of the
+-- same name, null removes one), delay_ms, max_attempts; by_hand (false: except those added by hand; true: only those);
 -- queues (only tasks of these, as names in which `*` stands for any text); by, a name recorded in taskq.audit beside
 -- the role; reason; filter, what the caller chose the tasks by. Returns a row per id: `revived`; `key_held` (extra
 -- names the task that has its key now or holds it for a period); `left_out` (because of by_hand); `not_dead`, with its

@@ -1,7 +1,7 @@
--- Enqueues the task of a schedule now, beside its ticks, paused or not; without its jitter and its delay. Returns the
--- id of the task, and whether it is new (false: that task holds the key of the schedule, as it lets no other run beside
--- it; extra is then {error} if it had to be replaced and cannot be). No row: there is no such schedule. options: by, a
--- name recorded in taskq.audit beside the role; reason.
+-- Enqueues the task of a schedule now, in addition to its ticks, paused or not; without its jitter and its delay.
+-- Returns the id of the task, and whether it is new (false: that task holds the key of the schedule, whose overlap
+-- allows no second task; extra is then {error} if it had to be replaced and cannot be). No row: there is no such
+-- schedule. options: by, a name recorded in taskq.audit beside the role; reason.
 -- Granted to: operator.
 create or replace function taskq.run_schedule(_name text, options jsonb default '{}')
 returns table (id bigint, created boolean, extra jsonb)

@@ -6,10 +6,10 @@
 -- (is dead, cancelled or expired): cancel (default), continue or wait (until that one is revived). open: steps can be
 -- added until taskq.close_workflow. More than max_dead deaths (0) enqueue on_failing, once until a retry, and with
 -- fail_fast cancel what has not ended. on_step follows the ends of steps, one at a time, and on_end the end of the
--- workflow, also that after a retry: each is {type, queue, payload}, as on_complete.
+-- workflow, including one after a retry: each is {type, queue, payload}, as on_complete.
 --
--- Refuses a cycle, a parent that is no step, a step that is given twice, more than 100,000 steps, a key that is held,
--- and whatever taskq.enqueue_many refuses: then nothing is stored. options: allow_unknown and notify as there;
+-- Refuses a cycle, a parent that is not a step, a step that is given twice, more than 100,000 steps, a key that is
+-- held, and whatever taskq.enqueue_many refuses: then nothing is stored. options: allow_unknown and notify as there;
 -- notify_done.
 -- Granted to: producer.
 create or replace function taskq.run_workflow(_workflow jsonb, options jsonb default '{}')
@@ -25,7 +25,7 @@ declare
   waiting integer;
   steps jsonb;
   bad record;
-  -- The place of a step whose key is held, and the step that holds it, if it is no other task.
+  -- The place of a step whose key is held, and the step that holds it, unless another task does.
   held bigint;
   other text;
 begin

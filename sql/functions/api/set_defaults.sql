@@ -1,6 +1,7 @@
--- Sets what applies where a task, its type and its queue have no setting, overriding the configuration of workers.
--- _settings may have max_attempts (2147483647: unlimited), timeout_ms, expires_ms, backoff, retention, errors_retention
--- and dead_retention; null removes a setting. options: by, a name recorded in taskq.audit beside the role; reason.
+-- Sets the defaults for tasks without a setting of their own, of their type or of their queue, overriding the
+-- configuration of workers. _settings may have max_attempts (2147483647: unlimited), timeout_ms, expires_ms, backoff,
+-- retention, errors_retention and dead_retention; null removes a setting. options: by, a name recorded in taskq.audit
+-- beside the role; reason.
 -- Granted to: operator.
 create or replace function taskq.set_defaults(_settings jsonb, options jsonb default '{}')
 returns void

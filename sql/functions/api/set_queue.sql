@@ -1,5 +1,5 @@
--- Sets what applies to the tasks of a queue where they and their type have no setting, overriding the configuration of
--- workers. _settings may have those of taskq.set_defaults, and group_limit, group_rate, group_burst, group_order,
+-- Sets the settings of a queue for tasks without a setting of their own or of their type, overriding the configuration
+-- of workers. _settings may have those of taskq.set_defaults, and group_limit, group_rate, group_burst, group_order,
 -- group_on_dead and group_by (of its groups), max_running, rate (text such as 100/1m) and burst, may_enqueue (an array
 -- of the queues where its handlers may enqueue), max_losses, record_leases and record_events; null removes a setting,
 -- so that the configuration applies again. options: by, a name recorded in taskq.audit beside the role; reason.

@@ -1,6 +1,6 @@
--- Sets what a schedule enqueues, and when: creates it, or replaces all of it but its pause and what it has fired.
--- Returns whether it is new, and when it fires next (null: a worker computes that). An expression or a time zone that
--- is another one begins from next_at; otherwise what is due stays due.
+-- Sets what a schedule enqueues, and when: creates it, or replaces everything except its pause and its fired ticks.
+-- Returns whether it is new, and when it fires next (null: a worker computes that). With a new expression or time zone
+-- it begins from next_at; otherwise a due tick stays due.
 --
 -- options: tz (UTC), missed (skip, latest, or all:n; latest), overlap (allow, skip or replace; allow), jitter_ms (0),
 -- next_at (its first tick, if the caller has computed it), those of taskq.enqueue for its tasks (without at, source and
@@ -54,7 +54,7 @@ begin
       end, 'null'
     ));
   end if;
-  -- Checked as an enqueue would, so that none of it fails when it fires.
+  -- Checked as by an enqueue, so that nothing fails when it fires.
   task := taskq.checked_options(
     'set_schedule', options - own, of_tasks || acting || 'allow_unknown'::text
   ) - acting - 'allow_unknown';
@@ -78,7 +78,7 @@ begin
   end if;
 
   if options -> 'if_absent' = 'true' then
-    -- A worker does not wait for long.
+    -- A worker must not wait for long.
     perform set_config('lock_timeout', '1s', true);
   else
     select taskq.schedule_settings(s) into before

@@ -1,8 +1,8 @@
--- Sets what applies to the tasks of a type without their own settings, overriding its handler and the configuration of
--- workers. _settings may have max_attempts, timeout_ms, expires_ms, backoff, retention, queue, priority, breaker,
--- keep_log (failed, always or none), on_complete and on_dead; null removes a setting, so that those apply again. An
--- unknown type becomes known. on_complete and on_dead are set at read committed alone, where what others have set just
--- before is seen, which may close a cycle. options: by, a name recorded in taskq.audit beside the role; reason.
+-- Sets the settings of a type for tasks without their own, overriding its handler and the configuration of workers.
+-- _settings may have max_attempts, timeout_ms, expires_ms, backoff, retention, queue, priority, breaker, keep_log
+-- (failed, always or none), on_complete and on_dead; null removes a setting, so that theirs applies again. An unknown
+-- type becomes known. on_complete and on_dead can be set only at read committed, which sees settings just made by
+-- others that may close a cycle. options: by, a name recorded in taskq.audit beside the role; reason.
 -- Granted to: operator.
 create or replace function taskq.set_type(_type text, _settings jsonb, options jsonb default '{}')
 returns void
@@ -44,7 +44,7 @@ begin
     priority smallint, breaker jsonb, keep_log text, on_failure text, on_complete jsonb, on_dead jsonb
   )
   where t.name = _type and old.name = _type;
-  -- Also where one ends: that of the handler applies again.
+  -- Also if a setting is removed: that of the handler applies again.
   if _settings ?| '{on_complete,on_dead}' then
     perform taskq.refuse_callback_cycle(_type);
   end if;

@@ -1,10 +1,10 @@
 -- Records the outcomes of tasks that this worker holds, given as a JSON array of {id, lease_no, outcome, ran_ms,
 -- result, result_note, error, reason, delay_ms, crashed, killed, again, hold}. outcome is completed, failed (retried
 -- after the back-off or delay_ms; dead when its attempts are spent), dead, snoozed (again after delay_ms; uses no
--- attempt) or cancelled. again, of a completed one, is {delay_ms, payload}, both optional: a copy of the task, with
--- a new id, runs after it. hold 'group', of a snoozed one, keeps other tasks of its group from starting before it.
--- ran_ms is the time since its start; crashed means that the handler did not report this itself, killed that a
--- handler asked to end had to be killed.
+-- attempt) or cancelled. again, of a completed one, is {delay_ms, payload}, both optional: a copy of the task, with a
+-- new id, runs after it. hold 'group', of a snoozed one, keeps other tasks of its group from starting before it. ran_ms
+-- is the time since its start; crashed means that the handler did not report this itself, killed that a handler did not
+-- end on request and was killed.
 --
 -- Returns an answer for each id: `recorded`; `already` (a repeat: that attempt has an outcome); `lost` (another worker
 -- has the lease, or the row is gone); `busy` (locked by another transaction: ask again). Of an outcome
@@ -15,10 +15,10 @@
 -- not taken over still counts. A failed or snoozed task with a cancel request is cancelled, also when its attempts
 -- are spent.
 --
--- Without options, settle waits for no row: all locks use `skip locked`. (PostgreSQL waits all the same for a row that
--- two transactions have updated since the statement began, the second of which is open. After half a second the call
--- fails with 55P03, before PostgreSQL takes the wait for a deadlock.) With {"wait_for": id}, of a task that was `busy`
--- before, it waits for its row first, for half a second at most, and as long again for that of its step: sessions that
+-- Without options, settle waits for no row: all locks use `skip locked`. (PostgreSQL still waits for a row that two
+-- transactions have updated since the statement began, the second of which is open. After half a second the call fails
+-- with 55P03, before PostgreSQL would suspect a deadlock.) With {"wait_for": id}, of a task that was `busy` before, it
+-- waits for its row first, for half a second at most, and as long again for that of its step: otherwise sessions that
 -- replace its key without a pause would keep it `busy`. Follow-ups (`enqueue`) are refused: a role may have this
 -- function, and not taskq.settle_and_enqueue.
 -- Arguments: _worker, as registered; _outcomes, the array.

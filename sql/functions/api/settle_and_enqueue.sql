@@ -5,13 +5,12 @@
 -- or source gets the traceparent of its task, and `follow-up of <id>`.
 --
 -- A task whose follow-ups are refused (an unknown type, a bad option, a trigger of the application) becomes a dead
--- letter, `follow_up_refused`; the others are recorded. extra is then that of settle, and has the error. An error that
--- is no refusal of theirs (a lost connection, a lock, a full disk, a missing function of ours) is raised, and nothing
--- is recorded.
+-- letter, `follow_up_refused`; the others are recorded. extra is then that of settle, and has the error. Any other
+-- error (a lost connection, a lock, a full disk, a missing function of ours) is raised, and nothing is recorded.
 --
 -- If follow-ups have keys or are steps, an entry answers `busy` if a producer has such a key or such a step in an open
 -- transaction, or closes the workflow in one: ask again. The call waits for that for 20 ms, and then for 1 ms for each
--- entry, so send few of these in one call, and no others with them.
+-- entry, so send few of these in one call, separate from others.
 -- Arguments: those of taskq.settle.
 -- Granted to: worker that enqueues.
 create or replace function taskq.settle_and_enqueue(_worker integer, _outcomes json, options jsonb default '{}')
@@ -23,7 +22,7 @@ set lock_timeout = '500ms'
 as $$
 #variable_conflict use_column
 declare
-  -- What a producer may have in an open transaction: a key, the name of a step, a workflow that it closes.
+  -- Things that a producer may have in an open transaction: a key, the name of a step, a workflow that it closes.
   locking constant jsonpath := jsonpath
     '$[*] ? (exists (@.key) || exists (@.workflow) || exists (@.step) || exists (@.after))';
   others json;
@@ -68,7 +67,7 @@ begin
     return;
   end if;
   wait_ms := case when have_keys then 20 else 1000 end;
-  -- All in one go: one by one takes four times as long.
+  -- All at once: one by one takes four times as long.
   if cardinality(following) > 1 or not have_keys then
     begin
       return query select s.* from taskq.settle_followed(_worker, array_to_json(following), wait_ms) as s;

@@ -2,9 +2,9 @@
 -- applies: its limit and rate (null: none), order and on_dead, each with its value and `from`: group, queue or
 -- defaults.
 -- next_slot_at: when its rate allows the next slot (null: now, or it has none). stops:
--- what stops it, as causes of taskq.explain. holders: the tasks that have its slots; since when one runs (since), or
--- when one that waits is due. next: the tasks that get the next slots, in order. At most ten of each. A group needs no
--- task to be shown.
+-- what stops it, as causes of taskq.explain. holders: the tasks that have its slots; with the time since when a running
+-- one runs (since), or when a waiting one is due. next: the tasks that get the next slots, in order. At most ten of
+-- each. A group without tasks is shown, too.
 -- Granted to: reader, operator.
 create or replace function taskq.show_group(_queue text, _group text)
 returns jsonb

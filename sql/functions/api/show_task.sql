@@ -1,4 +1,4 @@
--- Returns everything known of a task, with `errors` (its failed attempts, and warnings), `logs` (the lines of its
+-- Returns everything known about a task, with `errors` (its failed attempts, and warnings), `logs` (the lines of its
 -- attempts that are kept; left_out: how many came before them) and `actions` (what people did to it), all oldest first,
 -- and on_complete and on_dead: {value, from} of the task that follows its completion or its death, from the task or,
 -- while it lives, from its type (null: none). Null: no such task (it never existed, was purged, or outlived its

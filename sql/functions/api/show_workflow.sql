@@ -1,8 +1,8 @@
 -- Returns a workflow, as JSON: the columns of taskq.list_workflows, and its steps in the order of their tasks: [{step,
 -- task_id, type, queue, status (that of the task; `gone` if its row was deleted by hand), waits (for its parents),
 -- attempts, started_at, ended_at, due_at (of one that is pending), reason (why it is dead or cancelled), cancelled_by
--- (the parent whose death cancelled it), parents: [{step, on_death, is_met}]}]; is_met: the step does not wait for this
--- parent, or no longer does. Null: no such workflow (it never existed, or outlived its retention).
+-- (the parent whose death cancelled it), parents: [{step, on_death, is_met}]}]; is_met: the step does not, or no
+-- longer, wait for this parent. Null: no such workflow (it never existed, or outlived its retention).
 -- Granted to: reader, operator.
 create or replace function taskq.show_workflow(_id bigint)
 returns jsonb

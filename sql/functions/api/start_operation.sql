@@ -10,7 +10,7 @@
 --
 -- Returns one row: its id and the answer `started`; without an id `dry_run`, or `unexpected` if another number
 -- matches than expected. matched is that number, with at_least where there may be more (it counts up to 10,000, in
--- 100,000 rows), and ids are the first ten. Nothing matches: it has completed.
+-- 100,000 rows), and ids are the first ten. If nothing matches, it has completed.
 -- Granted to: operator.
 create or replace function taskq.start_operation(_verb text, _filter jsonb, options jsonb default '{}')
 returns table (id bigint, answer text, matched bigint, at_least boolean, ids bigint[], extra jsonb)

@@ -7,7 +7,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
--- A batch that another session does may take that long.
+-- The batch of another session may take that long.
 set lock_timeout = '5s'
 as $$
 #variable_conflict use_column

@@ -1,7 +1,7 @@
 -- Asks a worker to stop as SIGTERM does: it claims nothing more, lets running tasks finish within its grace period, and
--- gives the rest back. The worker is notified at once, or learns of it with its next heartbeat. Who is the session's
--- role, with the name _by beside it; _reason is recorded in taskq.audit. Returns false if there is no such worker, or
--- it has ended.
+-- gives the rest back. The worker is notified at once, or learns of it with its next heartbeat. The role of the session
+-- is recorded, with the name _by beside it, and _reason in taskq.audit. Returns false if there is no such worker, or it
+-- has ended.
 -- Granted to: operator.
 create or replace function taskq.stop_worker(_worker integer, _by text default null, _reason text default null)
 returns boolean

@@ -1,7 +1,7 @@
 -- Returns what a worker needs to know before it claims, as one document: the queues that have a live task (`default` if
 -- none has, but a workflow without steps asks for a claim), and the timeouts that apply to tasks without their own, and
--- the types of which the log of every attempt is kept. options: {"queues": false} skips the search for the queues (null
--- then), which costs as much as there are dead rows held by a snapshot before their live ones.
+-- the types that keep the log of every attempt. options: {"queues": false} skips the search for the queues (null then),
+-- which costs as much as there are dead rows held by a snapshot before their live ones.
 -- Arguments: _types, those that the caller handles.
 -- Granted to: worker.
 create or replace function taskq.survey(_types text[], options jsonb default '{}')

@@ -32,7 +32,7 @@ begin
   )
   select sum(c.blocked), sum(c.pending), sum(c.leased), sum(c.running), sum(c.dead), sum(c.due), sum(c.retrying),
     sum(c.timed_out), min(c.oldest), c.queue, c.type
-  -- Of history, nothing.
+  -- Nothing is counted in history.
   from taskq.count_tasks('infinity', ts) as c
   group by c.queue, c.type;
   insert into taskq.heartbeat_delays as h (since, span, delay_ms)

@@ -1,4 +1,4 @@
--- Records that a worker has ended cleanly: it holds no tasks, and no scan need look for its leases. Returns false if
+-- Records that a worker has ended cleanly: it holds no tasks, so scans need not look for its leases. Returns false if
 -- there is no such worker, or another transaction has locked its row (ask again; otherwise it is written off as
 -- silent).
 -- Granted to: worker.

@@ -1,12 +1,12 @@
 -- Returns the hundred schedules that fire next, as an array of {name, expression, tz, missed, next_at (null: to be
 -- computed), in_ms (milliseconds until then, negative if it has passed), now_ms (the database's time in milliseconds
 -- since the epoch; of one to be computed, its last tick if that is later, as after a step of the clock)}. Null: no
--- schedule waits. A worker reads them with each heartbeat and idle mark, and calls this once it has fired a hundred.
--- options is empty.
+-- schedule waits. A worker gets them with each heartbeat and idle mark, and calls this after firing a hundred. options
+-- is empty.
 --
--- One that cannot be fired (no worker knows its zone, a trigger refuses its task) stays the first forever, and a
--- hundred of these would leave out all others: of those that are a minute late, or not computed yet, it returns any,
--- and at least fifty of the others.
+-- A schedule that cannot be fired (no worker knows its zone, a trigger refuses its task) stays first forever, and a
+-- hundred of these would displace all others. So among those that are a minute late, or not computed yet, it returns
+-- any, and with them at least fifty of the others.
 -- Granted to: worker.
 create or replace function taskq.upcoming_schedules(options jsonb default '{}')
 returns jsonb

@@ -1,5 +1,4 @@
--- Has an operation act on its next tasks, at most _limit. Returns the operation with what is changed by that, which the
--- caller stores.
+-- Applies an operation to its next tasks, at most _limit. Returns the changed operation, which the caller stores.
 create or replace function taskq.act_on_batch(operation taskq.operations, _limit integer)
 returns taskq.operations
 language plpgsql security definer
@@ -16,7 +15,7 @@ declare
   answers jsonb := jsonb '[]';
   settled record;
 begin
-  -- Those that others had locked come last, or when there are many of them.
+  -- Tasks that others had locked come last, or as soon as there are many of them.
   if comes_again then
     batch := operation.left_ids[1:_limit];
     operation.left_ids := operation.left_ids[_limit + 1:];

@@ -1,5 +1,5 @@
--- Does the next batch of an operation: looks at what it has revived, acts on its next tasks, and decides how it goes
--- on. Returns the operation with what is changed by that, which the caller stores.
+-- Does the next batch of an operation: checks the tasks it has revived, acts on its next tasks, and decides how to
+-- continue. Returns the changed operation, which the caller stores.
 create or replace function taskq.advance_operation(operation taskq.operations)
 returns taskq.operations
 language plpgsql security definer
@@ -27,7 +27,8 @@ begin
   then
     operation.state := 'running';
   end if;
-  -- A payload may have a megabyte, and what is enqueued at once 256; the audit of an edit has the old ones.
+  -- Small batches for rerun and edit: a payload may have a megabyte, a bulk has at most 256, and the audit of an edit
+  -- stores the old payloads.
   batch := taskq.batch_of_rate(operation.rate, case when operation.verb in ('rerun', 'edit') then 100 else 500 end);
   room := case when operation.state = 'canary' then operation.canary - operation.done else batch.tasks end;
   if room > 0 and not (operation.is_walked and operation.left_ids = '{}') then
@@ -46,7 +47,7 @@ begin
     when operation.state = 'canary' and (
       operation.done = operation.canary or (operation.is_walked and operation.left_ids = '{}')
     ) then
-      -- Look less often the longer nothing happens.
+      -- Check less often the longer nothing happens.
       least(greatest((clock_timestamp() - operation.acted_at) / 10, interval '1 s'), interval '15 s')
     when operation.left_since is not null then interval '1 s'
     when operation.done > done_before and operation.state = 'running' then batch.gap

@@ -1,6 +1,6 @@
--- Does what the due asks of these workflows say, whose rows the caller has locked, in rounds: what is cancelled in
--- one has ended in the next. At most 20 rounds, and 10,000 edges and cancels in each: the rest is asked for again.
--- Returns the ids of the tasks it releases, for taskq.wake_released. _each: writes each task alone, and passes those
+-- Processes the due asks of these workflows (their rows locked by the caller) in rounds; a step cancelled in one round
+-- has ended in the next. At most 20 rounds, with 10,000 edges and cancels in each: new asks are left for the rest.
+-- Returns the ids of the tasks it releases, for taskq.wake_released. _each: writes each task alone, and skips those
 -- that the database refuses; they are tried again in 5 s.
 create or replace function taskq.advance_workflows(
   _ids bigint[], _from timestamptz, _ts timestamptz, _each boolean default false

@@ -1,7 +1,7 @@
 -- Returns what a task stores of the one that will replace it: the row of that task, as JSON. `_previous` is what it
--- stored before: the last one counts, but the id stays, which producers may know or wait for, and so does the time if
--- the last one keeps it (_keeps_time). keeps_time in the result: none of them has set a time, so a task that waits
--- again keeps its own.
+-- stored before: the last one counts, but keeps the id, which producers may know or wait for, and the time if the last
+-- one keeps it (_keeps_time). keeps_time in the result: none of them has set a time, so a task that waits again keeps
+-- its own.
 create or replace function taskq.again_of(_by taskq.tasks, _previous jsonb, _keeps_time boolean)
 returns jsonb
 language sql stable

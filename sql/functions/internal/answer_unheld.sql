@@ -2,7 +2,7 @@
 -- (held by this worker, but another transaction has locked its row, or that of its step), `already` (this worker's
 -- attempt has an outcome: a repeat, not a loss), `lost`. A lease_no alone proves nothing: after a lost commit another
 -- worker may have got the same one. extra of the last two has the status of the task: what the worker repeats may not
--- be what was recorded. Null: nothing is left of it.
+-- be what was recorded. Null: the task is gone.
 create or replace function taskq.answer_unheld(
   _worker integer, _ids bigint[], _lease_nos integer[], _done bigint[], _done_nos integer[]
 )

@@ -1,5 +1,5 @@
 -- Appends to taskq.counts that this happened to live tasks: a row for each queue and type. Locks nothing. _times -1:
--- what the same transaction has appended of them is taken back.
+-- takes back what the same transaction has appended.
 create or replace function taskq.append_counts(_event text, _ids bigint[], _ts timestamptz, _times integer default 1)
 returns void
 language plpgsql security definer

@@ -1,6 +1,6 @@
 -- Writes the values in effect into the rows of queues, which the caller has locked: an operator's, else those
--- registered by workers. Where what applies to groups has changed, all groups of the queue ask for a look at them.
--- Locks nothing that a claim waits for or leaves out: the state of a limit stays as it is.
+-- registered by workers. If the settings for groups have changed, leaves an ask for all groups of the queue. Locks
+-- nothing that a claim waits for or leaves out: the state of a limit stays as it is.
 create or replace function taskq.apply_queues(_names text[])
 returns void
 language sql security definer

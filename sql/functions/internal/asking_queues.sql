@@ -1,4 +1,4 @@
--- Lists those of these queues whose groups ask for something that is due, from the cursor of a claim on.
+-- Lists those of these queues whose groups have a due ask, from the cursor of a claim on.
 --
 -- Inlined into the calling statement, at no cost, which is why it names its schema and has no `set` clause.
 create or replace function taskq.asking_queues(

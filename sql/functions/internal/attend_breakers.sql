@@ -19,8 +19,8 @@ begin
   if _is_reported then
     perform taskq.update_breakers(_from, _ts);
   end if;
-  -- One read of them all, in a plan that is kept: each claim beside an open breaker pays for it [a claim of ten: 71
-  -- pages instead of 54, and twice the CPU, with a function for each question; this way 60 pages, and 1.2 times].
+  -- Read them all at once, in a plan that is kept: every claim pays for this while a breaker is open [a claim of ten:
+  -- 71 pages instead of 54, and twice the CPU, with a function for each question; this way 60 pages, and 1.2 times].
   select array_agg(o.type), bool_or(o.type = any (_types) and o.probe_at <= _ts), bool_or(o.failures is null)
   into are_open, may_probe, lost_setting
   from taskq.open_breakers(_ts) as o;

@@ -4,9 +4,9 @@
 -- more. Null: none is left. released has the ids of the released tasks, for taskq.wake_released once the claim has
 -- taken what it takes.
 --
--- Takes the row of each workflow first: what it reads then, in later statements, has all that the session before it
--- committed, so each end is counted once. Whoever adds or ends a step locks no workflow. Waits for nothing: what others
--- have locked is passed, and asked for again.
+-- Takes the row of each workflow first: its later statements then see everything that the previous session committed,
+-- so each end is counted once. Whoever adds or ends a step locks no workflow. Waits for nothing: skips what others have
+-- locked, and leaves a new ask for it.
 --
 -- No error in a workflow makes the claim fail: if the database refuses to write something (a trigger of the
 -- application), each workflow is attended to alone, then each of its steps. A workflow that fails even so asks again in
@@ -25,7 +25,7 @@ as $$
 declare
   page constant integer := 1000;
   taken bigint[];
-  -- Those that other sessions have, or that do not exist.
+  -- The workflows that other sessions have locked, or that do not exist.
   passed bigint[] := array[]::bigint[];
   found_ids bigint[];
   gone bigint[];
@@ -112,7 +112,7 @@ begin
       if taskq.is_server_fault(sqlstate) then
         raise;
       end if;
-      -- No claim reports this, so write it to the server's log.
+      -- No claim reports this, so log it on the server.
       raise warning 'taskq does not advance workflow %: % (%)', one, sqlerrm, sqlstate;
       update taskq.workflow_asks a set due_at = _ts + interval '5 s'
       where a.ctid = any (array(

@@ -1,6 +1,6 @@
--- Returns how many tasks an operation takes at once, at most _page, and how long it then waits: such that no period of
--- the rate, wherever it begins, has more tasks than the rate allows, and about a second's worth come at once. A null
--- rate allows all.
+-- Returns how many tasks an operation takes at once, at most _page, and how long it then waits: no period of the rate,
+-- wherever it begins, has more tasks than the rate allows, and a batch is about a second's worth. A null rate allows
+-- all.
 create or replace function taskq.batch_of_rate(_rate text, _page integer, out tasks integer, out gap interval)
 language plpgsql immutable parallel safe
 as $$

@@ -1,9 +1,9 @@
 -- Enqueues the tasks that follow the end of these tasks, which the caller has locked and is about to delete from the
--- live table: what a task names for its completion (_event `complete`) or its death (`dead`) in on_end, else its type.
--- The payload is what was given for it and, as `task`, {id, queue, type, payload, attempts} with the result of a
--- completed task, the error and reason of a dead one. _results and _reasons are in the order of _ids, or null.
+-- live table: those that a task, or else its type, names in on_end for its completion (_event `complete`) or its death
+-- (`dead`). The payload is the one given for it and, as `task`, {id, queue, type, payload, attempts} with the result of
+-- a completed task, the error and reason of a dead one. _results and _reasons are in the order of _ids, or null.
 --
--- The end is recorded whatever becomes of these: one that cannot be inserted becomes a dead letter.
+-- The end is recorded even if they fail: one that cannot be inserted becomes a dead letter.
 create or replace function taskq.call_back(
   _event text, _ids bigint[], _ts timestamptz, _results jsonb[] default null, _reasons text[] default null
 )
@@ -40,7 +40,7 @@ begin
   cross join lateral (
     select coalesce(t.on_end -> _event, case _event when 'dead' then y.on_dead else y.on_complete end) as callback
   ) as called
-  -- One that was changed by hand is left out.
+  -- Leave out one that was changed by hand.
   where taskq.is_callback(called.callback);
   if tasks is null then
     return;

@@ -1,6 +1,6 @@
 -- Enqueues one task of taskq.enqueue_callbacks, after an insert of all of them has failed. If it cannot be inserted, it
--- becomes a dead letter with the error as its reason; a passing trouble of the server or of these functions is raised.
--- Returns what to wake, as taskq.insert_plain does; null: nothing.
+-- becomes a dead letter with the error as its reason; passing trouble of the server or of these functions is raised.
+-- Returns the queues to wake, as taskq.insert_plain does; null: nothing.
 create or replace function taskq.call_back_one(_task jsonb, _settings jsonb[], _ts timestamptz)
 returns jsonb
 language plpgsql security definer

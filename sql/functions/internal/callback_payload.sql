@@ -1,5 +1,5 @@
--- Returns the payload of a task that follows the end of another one: what was given for it, and the other one as
--- `task`. Where that is larger than a payload may be, what may be large of the other one (payload, result, error) is
+-- Returns the payload of a task that follows the end of another one: the one given for it, with the other task as
+-- `task`. If that is larger than a payload may be, the large fields of the other task (payload, result, error) become
 -- null, the payload first.
 create or replace function taskq.callback_payload(_given jsonb, _task jsonb)
 returns jsonb

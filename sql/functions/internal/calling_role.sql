@@ -1,4 +1,4 @@
--- Returns the role whose rights the statement of the caller has: that of the session, or the one that it has set. In
+-- Returns the role with whose rights the caller's statement runs: that of the session, or the one that it has set. In
 -- our functions, the current role is their owner.
 create or replace function taskq.calling_role()
 returns name

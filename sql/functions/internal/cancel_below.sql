@@ -1,5 +1,5 @@
 -- Cancels the steps that wait for one of these (parallel arrays) that has died, by an edge whose on_death is cancel,
--- and those that wait for them in the same way, 10,000 in one call. One that others have locked is asked for again in
+-- and those that wait for them in the same way, 10,000 in one call. For one that others have locked, leaves an ask in
 -- 50 ms, by the name of its parent.
 create or replace function taskq.cancel_below(
   _of bigint[], _steps text[], _statuses text[], _ts timestamptz, _each boolean
@@ -52,7 +52,7 @@ begin
   end if;
   perform taskq.cancel_steps(below_of, below, _ts, _each);
   if cardinality(below) = most then
-    -- The next claim goes on.
+    -- The next claim continues.
     perform taskq.ask_steps(_of, _steps, _ts + interval '1 microsecond');
   end if;
 end

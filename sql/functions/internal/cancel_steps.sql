@@ -1,6 +1,6 @@
 -- Cancels these waiting steps (parallel arrays) because of the death of a parent, which it notes in each
--- (cancelled_by). Those that others have locked are asked for again in 50 ms, by the name of that parent, and those
--- that the database refuses (_each) in 5 s. Those whose tasks were deleted by hand end too.
+-- (cancelled_by). Leaves asks for those that others have locked, in 50 ms, by the name of that parent, and for those
+-- that the database refuses (_each), in 5 s. Those whose tasks were deleted by hand end too.
 create or replace function taskq.cancel_steps(_of bigint[], _steps text[], _ts timestamptz, _each boolean)
 returns void
 language plpgsql security definer
@@ -57,7 +57,7 @@ begin
     refused := taskq.cancel_waiting(ids, 'a parent of the step has died', _ts, _each);
   end if;
 
-  -- Blame the first parent, by name, that has died: known only now, because some were cancelled in this call, too.
+  -- Blame the first dead parent, by name: known only now, because this call has also cancelled some.
   with blamed as materialized (
     select c.workflow_id, c.step, c.id = any (refused) as is_refused, c.is_missed, by.parent
     from (

@@ -1,6 +1,6 @@
--- Cancels the steps of these workflows, whose cancel was requested or which fail fast: ends what no worker holds,
--- 10,000 at most in one call, and asks the workers of the others. What is left, or locked by others, is asked for again
--- in 50 ms, what the database refuses (_each) in 5 s.
+-- Cancels the steps of these workflows, whose cancel was requested or which fail fast: ends steps that no worker holds,
+-- 10,000 at most in one call, and notifies the workers of the others. Leaves asks for steps that remain or are locked
+-- by others, in 50 ms, and for those that the database refuses (_each), in 5 s.
 create or replace function taskq.cancel_stopping(_ids bigint[], _ts timestamptz, _each boolean)
 returns void
 language plpgsql security definer
@@ -29,7 +29,8 @@ begin
     ) as reason
     from taskq.workflows w where w.id = any (_ids)
   loop
-    -- The probe of the whole row comes after that of its workflow: those that were asked already are passed unlocked.
+    -- The probe of the whole row comes after that of its workflow, so that steps with a request are skipped without a
+    -- lock.
     held := array(
       select t.id from taskq.tasks t
       where t.workflow_id = flow.id and t.step is not null and t.lease_owner is not null

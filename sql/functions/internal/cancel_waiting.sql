@@ -22,7 +22,7 @@ begin
       if taskq.is_server_fault(sqlstate) then
         raise;
       end if;
-      -- No claim says so, so the server's log does.
+      -- No claim reports this, so log it on the server.
       raise warning 'taskq does not cancel task %, a step of a workflow: % (%)', one, sqlerrm, sqlstate;
       refused := refused || one;
     end;

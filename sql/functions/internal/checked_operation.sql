@@ -31,7 +31,7 @@ begin
     perform taskq.refuse_option('start_operation', fault, options -> fault);
   end if;
   if _verb = 'edit' then
-    -- Of no task: it only checks the changes.
+    -- For no task: this call only checks the changes.
     perform taskq.edit('{}', coalesce(options -> 'changes', '{}'));
   end if;
   perform taskq.refuse_large_payload('start_operation', options -> 'payload');

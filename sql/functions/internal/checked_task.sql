@@ -1,5 +1,5 @@
 -- Checks one task given to taskq.enqueue_many, by its place, with this type and payload. Returns the type, or raises an
--- error that says what is wrong with the task.
+-- error that describes what is wrong with the task.
 create or replace function taskq.checked_task(_tasks jsonb, _place bigint, _type text, _payload jsonb)
 returns text
 language plpgsql stable security definer

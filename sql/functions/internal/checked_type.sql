@@ -1,5 +1,5 @@
--- Returns the type of a task to be enqueued, or raises an error that says what is wrong with it or the payload, with
--- its place in the input (null: the only task).
+-- Returns the type of a task to be enqueued, or raises an error that describes what is wrong with it or the payload,
+-- with its place in the input (null: the only task).
 create or replace function taskq.checked_type(_type text, _payload jsonb, _place bigint)
 returns text
 language plpgsql immutable parallel safe

@@ -1,12 +1,11 @@
 -- Chooses the rows of a claim without `skip locked`, for taskq.claim_optimistic: reads which rows are due without a
 -- lock, and then tries to lock those in the order of their ids. Claims that want the same rows wait for each other, at
--- most for the length of a claim, and those that come second find the rows taken. If a row stays locked (by an
--- application that changes it, say), each is tried alone, without waiting, and such rows are passed. Where none is
--- left, it looks again at twice as many, up to a thousand at once: at least a thousand rows that others keep locked are
--- passed.
+-- most for the length of a claim, and those that come second find the rows taken. If a row stays locked (for example by
+-- an application that changes it), tries each alone, without waiting, and skips locked rows. If none is left, it looks
+-- again at twice as many, up to a thousand at once: it skips at least a thousand rows that others keep locked.
 --
--- Takes the levels and returns the rows in the order of the claim, as the statement in taskq.claim does, with what that
--- one learns about them. full_at: it read as many rows as fit, and the last one was of that level, which may have more.
+-- Takes the levels and returns the rows in the order of the claim, with the same details as the statement in
+-- taskq.claim. full_at: it read as many rows as fit, and the last one was of that level, which may have more.
 create or replace function taskq.choose_optimistically(
   _queues text[], _priorities smallint[], _times timestamptz[], _ids bigint[], _rooms integer[], _types text[],
   _most integer, _spare integer, _just_given bigint[], _ts timestamptz,
@@ -28,7 +27,7 @@ declare
   passed bigint[] := array[]::bigint[];
   locked_at tid[];
   most constant integer := _most + _spare;
-  -- How many rows it looks at.
+  -- How many rows to look at.
   reach integer := most;
   -- Until a row stays locked.
   waits boolean := true;
@@ -60,7 +59,8 @@ begin
     exit when seen is null;
     locked_at := null;
     begin
-      -- Waits, in this order, only for those that take rows just now: whoever waits for us holds none we want.
+      -- In this order it waits only for claims that are taking rows now: a session that waits for us holds no row that
+      -- we want.
       select array_agg(l.row_at) into locked_at
       from (
         select t.ctid as row_at
@@ -106,7 +106,7 @@ begin
   into chosen, places, most_lost, weighs, has_older_slot
   from taskq.tasks t
   join unnest(seen, seen_places) with ordinality as s (id, place, nth) on s.id = t.id + 0
-  -- While it was waited for, it may have been moved to another level.
+  -- It may have moved to another level during the wait.
   where t.ctid = any (locked_at) and t.queue = _queues[s.place] and t.priority = _priorities[s.place];
 end
 $$;

@@ -1,7 +1,7 @@
 -- Chooses and locks the next probe of an open breaker, if one is due: the first task of its type in these levels
 -- (queues and priorities, most urgent first) that the database lets this worker lease. The type that has been due for
--- longest comes first; one without such a task here gives way to the next. Null: none is due, other claims choose just
--- now, or no task of these types can be claimed here. Refused: the tasks that it passed, as taskq.try_claim returns
+-- longest comes first; one without such a task here gives way to the next. Null: none is due, other claims are choosing
+-- now, or no task of these types can be claimed here. Refused: the tasks that it skipped, as taskq.try_claim returns
 -- them.
 --
 -- The breaker's row is locked first, and without waiting, so no two claims choose at once. No index finds a type: the
@@ -47,8 +47,8 @@ begin
     order by o.probe_at, o.type
   loop
     perform from taskq.breakers b where b.type = due for no key update skip locked;
-    -- What another claim has done before the lock is seen by a statement of its own. The success of a probe waits to be
-    -- attended to: it has left the live table.
+    -- Only a separate statement sees what another claim did before the lock. A probe that has succeeded has left the
+    -- live table, and its event may still be waiting for a claim.
     continue when not found
       or not exists (select from taskq.open_breakers(_ts) as o where o.type = due and o.probe_at <= _ts)
       or exists (
@@ -81,7 +81,7 @@ begin
   if row_at is not null then
     update taskq.breakers b
     set probe_id = t.id, probe_owner = _worker, probed_at = _ts,
-      -- One that finds a task is not repeated before that has ended.
+      -- A search that finds a task is not repeated before that task has ended.
       probe_from = case when cost > interval '50 ms' then began + 20 * cost else b.probe_from end
     from taskq.tasks t
     where t.ctid = row_at and b.type = t.type;

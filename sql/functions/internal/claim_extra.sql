@@ -1,5 +1,5 @@
--- Returns what a claim says of a task besides its columns: its trace context, its source, its place in a workflow, and
--- whether it has its last chance. Inlined into the calling statement.
+-- Returns what a claim returns for a task besides its columns: its trace context, its source, its place in a workflow,
+-- and whether it has its last chance. Inlined into the calling statement.
 create or replace function taskq.claim_extra(
   _traceparent text, _source text, _workflow_id bigint, _step text, _has_last_chance boolean
 )

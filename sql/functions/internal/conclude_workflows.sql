@@ -1,10 +1,10 @@
 -- Sets the state of these workflows, whose rows the caller has locked, by their counters, and enqueues the tasks that
 -- follow the end of a step or of a workflow. While an ask is left, no workflow becomes stuck or ends; one that has
--- ended runs again only with a step that does. An open one is stuck if nothing can go on in it because its on_step task
--- has ended without completing. At its end, a workflow that was to be cancelled is cancelled; otherwise
--- it is completed if each of its last steps (those without children) has completed, and failed if not. One that was
--- cancelled stays so, even if a transaction that was adding a step then commits later: that step is cancelled too, and
--- the end is not followed again.
+-- ended runs again only with a step that does. An open one is stuck if it cannot continue because its on_step task has
+-- ended without completing. At its end, a workflow with a cancel request is cancelled; otherwise it is completed if
+-- each of its last steps (those without children) has completed, and failed if not. A cancelled workflow stays so, even
+-- if a transaction that was adding a step commits later: that step is cancelled too, and the end enqueues nothing
+-- again.
 create or replace function taskq.conclude_workflows(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -29,7 +29,7 @@ begin
         when w.live_steps <= w.waiting_steps and w.on_step_task is not null and taskq.has_no_on_step(w) then 'stuck'
         else 'open'
       end
-      -- A step that a transaction was adding then is cancelled, and the end is not followed again.
+      -- A step that a transaction was adding then is cancelled, and the end enqueues nothing again.
       when w.failing_at is not null and w.fail_fast and w.ended_at is not null then w.state
       when w.cancel_requested_at is not null and w.ended_at is not null then 'cancelled'
       when w.live_steps > w.waiting_steps or (w.live_steps > 0 or w.ended_at is null) and (
@@ -84,9 +84,11 @@ begin
   due := array(
     select w.id from taskq.workflows w
     where w.id = any (_ids) and w.step_due and w.cancel_requested_at is null and taskq.is_callback(w.on_step)
-      -- One that fails fast would cancel the steps that it adds, whose ends would be followed again: one, at the last.
+      -- A workflow that fails fast would cancel the steps that an on_step task adds, and their ends would enqueue
+      -- another: so enqueue one, at the end.
       and (w.failing_at is null or not w.fail_fast or w.live_steps = 0 and not w.has_told_failing)
-      -- One at a time. By what is committed: a claim waits for no key of one that is ending, whose end asks again.
+      -- One at a time, judged by what is committed: a claim does not wait for the key of one that is ending, and its
+      -- end leaves an ask.
       and taskq.live_on_step(w.id) is null
   );
   if due <> '{}' then

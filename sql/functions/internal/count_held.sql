@@ -1,13 +1,13 @@
--- Brings a limit, whose state the caller has locked, up to date for a claim of up to _most tasks: counts what runs, or
--- drops tasks that have ended from those that claims have taken, as far as the claim needs room.
+-- Brings a limit, whose state the caller has locked, up to date for a claim of up to _most tasks: counts the running
+-- tasks, or drops ended ones from those that claims have taken, as far as the claim needs room.
 --
--- Whoever takes a task of a limited queue writes it into the state under its lock, and keeps that until the commit; and
--- each statement here sees what was committed before it. So `held` has every held task, and some that have ended:
--- nothing that ends a task counts anything.
+-- A claim that takes a task of a limited queue writes it into the state under its lock, and keeps that until the
+-- commit; and each statement here sees what was committed before it. So `held` has every held task, and some that have
+-- ended: the end of a task updates no count.
 --
--- A claim that has looked at all of more than a hundred tasks lets 20 times as long as that took pass before the next
--- one looks, a second at most: of tens of thousands that run for long, each claim would read them all for nothing
--- [20,000: 50 ms a claim].
+-- After a claim has looked at more than a hundred tasks, no claim looks again for 20 times as long as that took, a
+-- second at most: otherwise each claim would read all of tens of thousands of long-running tasks in vain [20,000: 50 ms
+-- a claim].
 create or replace function taskq.count_held(_limit taskq.standing_limit, _most integer, _ts timestamptz)
 returns taskq.standing_limit
 language plpgsql security definer
@@ -24,7 +24,7 @@ declare
   page integer;
   looked integer := 0;
 begin
-  -- Never further ahead than it can have come: the rate may have been another one, or the clock have been set back.
+  -- Never further ahead than possible: the rate may have been different, or the clock set back.
   if _limit.used_to is not null then
     _limit.used_to := least(_limit.used_to, _ts + _limit.lead + _limit.step);
   end if;
@@ -48,8 +48,8 @@ begin
     held := _limit.held;
     tasks := cardinality(held);
     page := greatest(2 * _most, tasks / 20);
-    -- Those looked at go to the end, so that all get their turn. Where there is room, one page for each claim keeps the
-    -- list at about twice what runs.
+    -- Move the checked tasks to the end, so that all get their turn. If there is room, one page for each claim keeps
+    -- the list at about twice the number of running tasks.
     while looked < tasks and (
       cardinality(still) + tasks - looked + _most > _limit.max_running or (looked = 0 and tasks > 100)
     ) loop

@@ -1,6 +1,6 @@
 -- Counts the held tasks of a queue into its limit, whose state the caller has locked: adds them to those that claims
--- have taken. They are not indexed, so it reads what is due, for some 50 ms in each call, and goes on from there in the
--- next; counted_to is null again when it has read all. A held task keeps its place, so none moves past the count.
+-- have taken. They are not indexed, so it reads the due tasks, for some 50 ms in each call, and continues in the next;
+-- counted_to is null again when it has read all. A held task keeps its place, so none moves past the count.
 --
 -- Claims that began before the limit was visible enter nothing, so it counts again, after a second or 20 times as long
 -- as it took: for 10 s after the first count, and as long as a transaction runs that is older than the last count of
@@ -46,7 +46,7 @@ begin
       order by t.available_at, t.id + 0
       limit page
     ) as t;
-    -- In time proportional to both: each page would else be compared with all that is held.
+    -- In time proportional to both: otherwise each page would be compared with all held tasks.
     _limit.held := _limit.held || array(
       select h.id from unnest(read.held) as h (id) except select k.id from unnest(_limit.held) as k (id)
     );

@@ -3,12 +3,12 @@
 -- completed tasks took `ran_ms` in all, and the first of the completed ones began at `began_at`; `timed_out` counts the
 -- running ones whose timeout has passed. No row for a queue and type: none of these.
 --
--- The due tasks that wait in stopped groups have rows of their own, with the reason in `stop` (`group_paused`, or
+-- The due tasks that wait in stopped groups have separate rows, with the reason in `stop` (`group_paused`, or
 -- `group_held`: at a dead letter; null: in no such group) and in `stopped_group` the group, if it is the only one.
 -- Those of a group that one of its tasks has put off are not due: it goes on by itself.
 --
--- What the next claim would notice counts as noticed, as no worker may be running: grouped tasks whose time has come,
--- and of each workflow to which a claim has to attend one step, which it may release.
+-- Counts as due what only the next claim would make due, because no worker may be running: grouped tasks whose time has
+-- come, and one step of each workflow that a claim has to attend to, which it may release.
 --
 -- Reads the live table twice and the dead one once, both also by group where tasks wait for a slot, and of history the
 -- partitions that can hold that time.
@@ -92,7 +92,7 @@ as $$
     cross join lateral (select t.gate is not null and t.group_key is not null as is_gated) as g
     group by t.queue, t.type, t.status
     union all
-    -- Those that wait for a slot of their group are due as far as slots are free and its rate allows them.
+    -- Tasks that wait for a slot of their group are due as far as slots are free and its rate allows them.
     select w.queue, w.type, 'blocked', 0, count(*),
       min(greatest(least(w.not_before, _ts), timestamptz '1970-01-01 00:00Z')), null, null, null, null, null, null, null
     from due_groups g
@@ -123,7 +123,7 @@ as $$
     where g.stop is null
     group by w.queue, w.type
     union all
-    -- Those that have a slot are due; of a stopped group, whose slots the next claim takes back, all that wait.
+    -- Tasks with a slot are due; in a stopped group, whose slots the next claim takes back, all waiting tasks.
     select w.queue, w.type, 'blocked', 0, sum(w.ready + case when g.stop is null then 0 else w.waiting end),
       min(least(w.ready_since, case when g.stop is not null then w.waiting_since end)), null, null, null, null, null,
       g.stop, case when count(distinct g.group_key) = 1 then min(g.group_key) end

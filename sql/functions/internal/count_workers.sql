@@ -1,6 +1,6 @@
--- Counts the workers that have not ended, by status as in taskq.list_workers; and of those that are not silent the
--- slots, the busy ones among them, and the longest time since a heartbeat, in milliseconds (null: there is none).
--- Leaves out SQL sessions, which have no heartbeat.
+-- Counts the workers that have not ended, by status as in taskq.list_workers; and, for those that are not silent, the
+-- slots, how many are busy, and the longest time since a heartbeat, in milliseconds (null: there is none). Leaves out
+-- SQL sessions, which have no heartbeat.
 create or replace function taskq.count_workers(_ts timestamptz)
 returns table (
   live bigint, paused bigint, stopping bigint, silent bigint, slots bigint, busy bigint,

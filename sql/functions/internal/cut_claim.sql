@@ -1,7 +1,7 @@
 -- Cuts what a claim has chosen: before the first task that must come alone (a suspect whose workers were lost three
 -- times before it started), or after it if it comes first; and where the payloads would exceed 16 MB, after one at
--- least. Returns what is kept, and the level of the first task that is left out, which is not read yet (cut_level;
--- null: nothing is). Wakes workers for what it leaves out.
+-- least. Returns the kept rows, and the level of the first task that is left out, which was not read yet (cut_level;
+-- null: none is left out). Wakes workers for the tasks it leaves out.
 create or replace function taskq.cut_claim(
   _chosen tid[], _level_queues text[], _level_priorities smallint[], out kept tid[], out cut_level integer
 )
@@ -30,7 +30,7 @@ begin
   kept := _chosen;
   if found then
     first_left := greatest(first_left, 2);
-    -- Claims that run now pass the rows that this one has locked and leaves out: send them back, once these are free.
+    -- Claims that run now skip the rows that this one has locked and leaves out: send them back once these are free.
     perform taskq.wake(l.queue, l.due, true)
     from (
       select t.queue, min(t.available_at) as due from taskq.tasks t

@@ -1,7 +1,7 @@
 -- Deletes up to _limit dead letters that are past their retention, except those added by hand; always returns one row,
 -- with their number. If a page fails (a trigger or a foreign key of the application may refuse a row), each of them
--- is deleted separately; those that fail then stay and are listed in refused, [{id, error, code}] (null: none), and
--- those behind them have their turn.
+-- is deleted separately; those that fail then stay and are listed in refused, [{id, error, code}] (null: none), and the
+-- next ones get their turn.
 create or replace function taskq.discard_old(_limit integer)
 returns table (discarded integer, refused jsonb)
 language plpgsql security definer
@@ -22,7 +22,7 @@ begin
     begin
       discarded := discarded + taskq.discard_batch(old);
     exception when others then
-      -- Leave to the caller what is no fault of a row (no space left, server shutdown).
+      -- Raise errors that are not the fault of a row (no space left, server shutdown).
       if taskq.is_server_fault(sqlstate) then
         raise;
       end if;
@@ -35,7 +35,7 @@ begin
       end loop;
     end;
     passed := passed || old;
-    -- Bound the cost of rows that stay, refused or locked by other transactions, in one call.
+    -- Limit the cost, in one call, of rows that stay because they are refused or locked by other transactions.
     exit when discarded >= _limit or cardinality(passed) - discarded >= 1000;
   end loop;
   return next;

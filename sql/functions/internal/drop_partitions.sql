@@ -1,7 +1,7 @@
 -- Drops up to _limit partitions whose last day is over, whatever their names, oldest first: this is what enforces
 -- retention. Returns each that it dropped, and each that it could not drop with the reason (`trouble`), which does not
 -- affect the others. No rows: none is over. A partition that is being read now, or that would take longer, is left for
--- the next time, because a waiting drop blocks every settle. So it does not begin to wait for a transaction that has
+-- the next time, because a waiting drop blocks every settle. So it does not wait for a transaction that has already
 -- held a lock for 50 ms, and gives up after 50 ms: without a check of the locks, each try beside a reader cost a settle
 -- 50 to 60 ms; with it, nothing.
 create or replace function taskq.drop_partitions(_limit integer default 8)
@@ -46,7 +46,7 @@ begin
     );
     begin
       if old.parent = 'taskq.events'::regclass then
-        -- In the order in which a drop locks them; whoever still writes one of these events has to end first.
+        -- In the order in which a drop locks them; a transaction that still writes one of these events must end first.
         execute format('lock table only taskq.events, only %s in access exclusive mode', old.relation);
         execute format(
           'select taskq.note_dropped_event(e.xid, e.id) from %s e order by e.xid desc, e.id desc limit 1', old.relation

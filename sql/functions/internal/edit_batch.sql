@@ -11,11 +11,11 @@ as $$
 declare
   patterns constant text[] := taskq.patterns_of(options);
   ts timestamptz;
-  -- Until when they are to wait; null: their times stay.
+  -- The new due time; null: their times stay.
   due timestamptz;
   waiting bigint[];
   busy bigint[];
-  -- Of those that stay as they are: their answers, and what these have in extra.
+  -- The answers for tasks that stay unchanged, and their extra.
   obstacles jsonb;
   edited bigint[];
   before record;
@@ -57,7 +57,7 @@ begin
   edited := array(select w.id from unnest(waiting) as w (id) where not obstacles ? w.id::text);
 
   if cardinality(edited) > 0 then
-    -- A row of the audit has at most some 4 MB of payloads, so that a list of them can be read.
+    -- An audit row has at most some 4 MB of payloads, so that a list of rows can be read.
     for before in
       select array_agg(w.id order by w.id) as ids, jsonb_object_agg(w.id, w.was) as was
       from (

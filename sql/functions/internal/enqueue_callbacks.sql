@@ -1,5 +1,5 @@
--- Enqueues these tasks, which follow the end of a task or of a workflow, whatever becomes of them: one that cannot be
--- inserted becomes a dead letter.
+-- Enqueues these tasks, which follow the end of a task or of a workflow, without fail: one that cannot be inserted
+-- becomes a dead letter.
 create or replace function taskq.enqueue_callbacks(_tasks jsonb, _ts timestamptz)
 returns void
 language plpgsql security definer

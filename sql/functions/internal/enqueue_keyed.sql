@@ -3,15 +3,14 @@
 -- taskq.enqueue_replacing does it, and is called again in the same case.
 --
 -- A bulk first assumes that no other session inserts its keys at this moment, and is rolled back and repeated if
--- someone does: looking up the holder of a key takes a microsecond, being ready for conflicts (`on conflict`) takes
--- four.
+-- someone does: looking up the holder of a key takes a microsecond, handling conflicts (`on conflict`) takes four.
 --
 -- No call fails with 40P01 (deadlock) because of other calls with the same keys: while one waits for a key, it holds
 -- none that sorts after it. Simply continuing with a freed key would break that once later keys are inserted: another
 -- bulk may hold the freed key and wait for one of those [four producers of the same 1,000 keys while tasks end: 68 of
 -- 98 bulks were refused; this way: none]. So the inserted rows are rolled back first, which lets the others continue,
--- and are inserted again together with those whose keys came free. By then the keys that others hold have their answer:
--- each round has fewer left.
+-- and are inserted again together with those whose keys came free. By then the keys that others hold are answered: each
+-- round has fewer left.
 --
 -- This covers a single call. Transactions that enqueue the same keys by several calls, in different orders, can
 -- deadlock like any that lock rows in different orders, and PostgreSQL aborts one of them.
@@ -62,7 +61,7 @@ begin
       begin
         select r.* into made, ids, kept_out, holders, freed, wakes
         from taskq.insert_keyed(_tasks, options, nulls, settings, is_contended, asked) as r;
-        -- `wakes` shows that something was inserted, even if it lost its key after all: others wait for that too.
+        -- `wakes` shows that something was inserted, even if it lost its key in the end: others wait for that too.
         if wakes is not null and freed is not null then
           raise exception using errcode = 'TQ001', message = 'a key was released: insert again, in order of the keys';
         end if;

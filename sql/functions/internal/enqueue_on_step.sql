@@ -1,5 +1,5 @@
 -- Enqueues the tasks that follow the end of a step of these workflows. One that cannot be inserted is tried
--- again in 5 s: its key is taken by a stranger, or the application refuses it.
+-- again in 5 s: another task has its key, or the application refuses it.
 create or replace function taskq.enqueue_on_step(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer

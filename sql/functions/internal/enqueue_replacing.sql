@@ -5,7 +5,7 @@
 --
 -- extra has the answer for a task that was not created, or is null if it was to be ignored: `replaced`; `again`, with
 -- next_id, the id of the task that runs after the holder; `key_of_another`, with the type and the group of the holder:
--- one of them is another one, and the holder stays. A holder that has ended, and holds its key for a period, is not
+-- one of the two differs, and the holder stays. A holder that has ended, and holds its key for a period, is not
 -- replaced. If such a key is released meanwhile, the caller must start again: a single task then has no row in the
 -- result, and several fail with TQ001, which rolls back what was inserted.
 --
@@ -29,12 +29,12 @@ declare
   periods jsonb[];
   todo bigint[];
   later bigint[];
-  -- Of those: their key is held by a task of another type or group, which keeps both.
+  -- Those whose key is held by a task of another type or group, which stays as it is.
   others bigint[];
-  -- Of each task of a round: its place, and the first place of its key.
+  -- For each task of a round: its place, and the first place of its key.
   places bigint[];
   leaders bigint[];
-  -- Of each first place: what came of it.
+  -- For each first place: its outcome.
   firsts bigint[];
   ids bigint[];
   answers text[];
@@ -58,7 +58,7 @@ begin
     as o (on_held, key_for, place);
   perform taskq.refuse_unknown(array(select distinct g.type from unnest(given) as g), options);
 
-  -- Of tasks with the same key, a round takes those with the type and the group of the first one left: usually all.
+  -- A round takes, for each key, the tasks with the type and the group of the first one left: usually all.
   while cardinality(todo) > 0 loop
     with input as materialized (
       select g as task, g.place, p.policy, p.period, first_value(g.place) over of_key as leader,
@@ -70,9 +70,9 @@ begin
       join unnest(todo) as asked_now (place) on asked_now.place = g.place
       window of_key as (partition by g.queue, g.key, case when g.key is null then g.place end order by g.place)
     ),
-    -- What comes of them one after the other: a task with the content of the last one that replaces, the time of the
-    -- last one that sets a time, and the period of the last one that replaces and has one; the first one's if there is
-    -- none and that one is created.
+    -- Their effect one after the other: a task with the content of the last one that replaces, the time of the last one
+    -- that sets a time, and the period of the last one that replaces and has one; if there is none and the first one is
+    -- created, the period of that one.
     folded as (
       select i.leader, bool_or(i.policy <> 'ignore') as replaces, bool_or(i.policy = 'replace') as sets_time,
         coalesce(max(i.place) filter (where i.policy <> 'ignore'), i.leader) as content_from,
@@ -116,7 +116,7 @@ begin
       set again = taskq.again_of(
         excluded, tasks.again, excluded.id in (select (k.task).id from asked k where not k.sets_time)
       )
-      -- One that is not replaced is locked all the same: no later round waits for it.
+      -- Lock even one that is not replaced: then no later round waits for it.
       where excluded.id in (select (r.task).id from asked r where r.replaces) and tasks.type = excluded.type
         and tasks.group_key is not distinct from excluded.group_key
       returning tasks.id, tasks.queue, tasks.unique_key, tasks.lease_owner, tasks.again
@@ -153,7 +153,7 @@ begin
     perform taskq.ask_for(array_agg(r.id), ts, false)
     from unnest(ids, answers) as r (id, answer) where r.answer = 'created' having count(*) > 0;
 
-    -- Answer now what no later round can change: else each group of a key would cost a round.
+    -- Answer now what no later round can change: otherwise each group of a key would cost a round.
     select array_agg(g.place) filter (where h.is_other), array_agg(g.place) filter (where h.is_other is not true)
     into others, later
     from unnest(given) as g
@@ -186,7 +186,7 @@ begin
       select k.task_id from taskq.held_keys k
       where r.id is null and t.id is null and k.queue = g.queue and k.key = g.key and k.until > ts limit 1
     ) as h on true
-    -- Leave out one whose key a task held that had ended, and no longer does; another task may have it by now.
+    -- Leave out one whose key was held by an ended task and is now free; another task may have it by now.
     where r.id is not null or case
       when t.id is null then h.task_id is not null
       else p.policy = 'ignore' or t.type <> g.type or t.group_key is distinct from g.group_key
@@ -202,7 +202,7 @@ begin
     if coalesce((options ->> 'notify')::boolean, true) then
       for hint in
         select t.queue, min(case when t.gate in ('w', 'd') then t.not_before else t.available_at end) as due,
-          -- Claims that run now pass the row: send them back.
+          -- Claims that run now skip the row: send them back.
           bool_or(r.answer = 'replaced' and t.gate is null and t.available_at < ts) as keeps_place
         from unnest(ids, answers) as r (id, answer)
         cross join lateral (

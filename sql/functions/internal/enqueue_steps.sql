@@ -3,8 +3,8 @@
 -- which has to be open; the option into_stopping has the ids of taskq.join_workflows that may be stopping.
 --
 -- Locks no parent, so no producer delays its end: the edges are inserted unmet, with an ask that names the parents, and
--- a claim counts those that have ended by then. A workflow's row is locked `for key share`, as by its foreign key,
--- which only taskq.close_workflow waits for. A step whose key is held is not added.
+-- a claim counts those that have ended by then. A workflow's row is locked `for key share`, as by its foreign key: only
+-- taskq.close_workflow waits for that. A step whose key is held is not added.
 create or replace function taskq.enqueue_steps(
   _of text, _tasks jsonb, options jsonb, nulls bigint[], settings jsonb[], _new bigint, _ts timestamptz
 )
@@ -16,7 +16,7 @@ set enable_seqscan = off
 -- Every join is one of arrays, whose size the planner does not know.
 set enable_nestloop = off
 set enable_mergejoin = off
--- Else each of its statements is planned again for every call.
+-- Otherwise each of its statements would be planned again for every call.
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column

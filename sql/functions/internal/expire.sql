@@ -1,7 +1,7 @@
 -- Ends up to _limit tasks that expired before they started; always returns one row, with their number. If a page fails
 -- (a trigger of the application on the history may refuse a row), each of its tasks is ended separately; those that
--- fail then stay as they are and are listed in refused, [{id, error, code}] (null: none), and the tasks behind them
--- have their turn.
+-- fail then stay as they are and are listed in refused, [{id, error, code}] (null: none), and the next ones get their
+-- turn.
 create or replace function taskq.expire(_limit integer)
 returns table (ended integer, refused jsonb)
 language plpgsql security definer
@@ -32,7 +32,7 @@ begin
     begin
       ended := ended + taskq.expire_batch(late, ts);
     exception when others then
-      -- Leave to the caller what is no fault of a task (no space left, server shutdown).
+      -- Raise errors that are not the fault of a task (no space left, server shutdown).
       if taskq.is_server_fault(sqlstate) then
         raise;
       end if;
@@ -44,7 +44,7 @@ begin
         end;
       end loop;
     end;
-    -- Bound the cost of refused rows in one call.
+    -- Limit the cost of refused rows in one call.
     exit when ended >= _limit or jsonb_array_length(refused) >= 1000;
     after_at := late_at[cardinality(late)];
     after_id := late[cardinality(late)];

@@ -1,6 +1,6 @@
 -- Returns why a step waits for its parents (`waiting_for_parents`): the first ten that it waits for, each with its
--- status and what its death means to the step, and how many more there are. None: a worker releases the step with its
--- next claim. For the columns see taskq.explain.
+-- status and the effect of its death on the step, and how many more there are. None: a worker releases the step with
+-- its next claim. For the columns see taskq.explain.
 create or replace function taskq.explain_parents(_task taskq.tasks)
 returns table (cause text, until timestamptz, about jsonb)
 language sql stable security definer

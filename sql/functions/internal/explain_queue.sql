@@ -1,4 +1,4 @@
--- Returns what keeps a queue's tasks from starting: `queue_paused`, with who paused it, why and since when;
+-- Explains what keeps a queue's tasks from starting: `queue_paused`, with who paused it, why and since when;
 -- `max_running`, with the limit and how many run; `rate`, with the rate, until the next task may start. For the columns
 -- see taskq.explain.
 create or replace function taskq.explain_queue(_queue text, _ts timestamptz)

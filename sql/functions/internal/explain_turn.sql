@@ -1,7 +1,7 @@
--- Returns what a due task waits for that nothing else keeps from starting: `slots_busy`, if every worker that can take
--- it had all slots in use at its last heartbeat, and `behind`, with the number of tasks of its queue that these workers
--- take first. It counts those among the thousand before it; more: there may be others. A task that waits for its group,
--- which has slots left, has no place among those that are due: it is behind those of its group. For the columns see
+-- Explains why a due task without other obstacles has not started: `slots_busy`, if every worker that can take it had
+-- all slots in use at its last heartbeat, and `behind`, with the number of tasks of its queue that these workers take
+-- first. It counts only among the thousand tasks before it; more: there may be others. A task that waits for its group,
+-- which has slots left, has no place among the due tasks: it is behind the tasks of its group. For the columns see
 -- taskq.explain.
 create or replace function taskq.explain_turn(_task taskq.tasks, _ts timestamptz)
 returns table (cause text, until timestamptz, about jsonb)
@@ -17,7 +17,7 @@ as $$
       and w.heartbeat_at >= _ts - make_interval(secs => w.lease_ms / 1000.0)
       and _task.type = any (w.types) and (w.queues is null or _task.queue = any (w.queues))
   ),
-  -- The nearest first: at the beginning of a level lie the dead rows of those that were claimed.
+  -- The nearest first: the beginning of a level has the dead rows of claimed tasks.
   ahead as materialized (
     select before.type
     from generate_series(case when _task.gate = 'w' then -1 else _task.priority end::integer, 0, -1) as p

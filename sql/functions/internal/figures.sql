@@ -1,8 +1,7 @@
 -- Returns the rows of taskq.count_tasks, with whether a live worker handles the type, why the due tasks cannot start
 -- (reason and worker: see taskq.find_obstacles; `group_paused` and `group_held`, with the group if it is the only one;
--- null: they can), and how many of them can run (depth). While no worker is alive, those can whose type one has
--- handled. Behind an open breaker one can, as its probe, or none if it has no probes. A worker that is stopping counts
--- as none.
+-- null: they can), and how many of them can run (depth). While no worker is alive, tasks of types that one has handled
+-- can. Behind an open breaker one can, as its probe, or none if it has no probes. A stopping worker does not count.
 create or replace function taskq.figures(_since timestamptz, _ts timestamptz)
 returns table (
   queue text, type text, blocked numeric, pending numeric, leased numeric, running numeric, dead numeric,

@@ -1,4 +1,4 @@
--- Checks the filter of an operation and returns it with what applies to its verb, without tasks that come after _ts.
+-- Checks the filter of an operation and returns it with the limits of its verb, without tasks that come after _ts.
 create or replace function taskq.filter_of_operation(_verb text, _filter jsonb, _ts timestamptz)
 returns jsonb
 language plpgsql stable security definer
@@ -29,7 +29,7 @@ begin
     || case when statuses = '["dead"]' then '{"by_hand": false}' else '{}' end::jsonb
     || _filter
     || jsonb_build_object('before', least((_filter ->> 'before')::timestamptz, _ts));
-  -- Later others may begin like it.
+  -- Later fingerprints may begin like it.
   if _filter ? 'fingerprint' then
     _filter := _filter || jsonb_build_object('fingerprint', taskq.known_fingerprint(_filter ->> 'fingerprint'));
   end if;

@@ -1,5 +1,5 @@
--- Returns the ids of the next tasks that an operation takes, at most _limit, the position behind them, and whether
--- there are none behind that. May return none although there are more: it looks at a bounded number of rows.
+-- Returns the ids of the next tasks that an operation takes, at most _limit, the position behind them, and whether it
+-- is the last. May return none although there are more: it looks at a bounded number of rows.
 create or replace function taskq.find_batch(
   operation taskq.operations, _limit integer, out ids bigint[], out next_position text, out is_walked boolean
 )

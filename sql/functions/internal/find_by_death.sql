@@ -1,5 +1,5 @@
--- Returns the ids of a page of dead letters that match a filter, by time of death, latest first; see taskq.find_ids. In
--- one row: how many it has looked at, and the place of the last one (null: none).
+-- Returns the ids of a page of dead letters that match a filter, by time of death, latest first; see taskq.find_ids.
+-- Also returns how many it has looked at, and the place of the last one (null: none), in one row.
 create or replace function taskq.find_by_death(
   _filter jsonb, _limit integer, _after text, _window integer, out ids bigint[], out looked bigint, out lowest text
 )
@@ -7,7 +7,7 @@ language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
--- Where the planner believes in a row or two, any index and a sort seem as good as the one that is in order.
+-- If the planner expects a row or two, any index and a sort seem as good as the index in the right order.
 set enable_sort = off
 set enable_bitmapscan = off
 -- With a fingerprint, by its index; without, all dead letters.

@@ -1,7 +1,7 @@
 -- Finds settings by which the tasks of one of these types would be followed, over others, by tasks of the same type:
 -- that would never end. _types has settings that are about to be stored, {type: {…}}; all other types are as stored.
--- Only types are checked: what follows a task as an option of its own is not followed by such an option again. Returns
--- the first such type and what is wrong with it, or nulls.
+-- Only types are checked: a task enqueued by an option of another task has no such option itself. Returns the first
+-- such type and what is wrong with it, or nulls.
 create or replace function taskq.find_callback_cycle(
   _names text[], _types jsonb default '{}', out type text, out fault text
 )

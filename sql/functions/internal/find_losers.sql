@@ -1,6 +1,6 @@
 -- Returns those of these tasks, just inserted, whose key another task holds for a period: the insert may have waited
--- for the transaction that took it, and did not see it (null: none). Where the snapshot is older than that, as under
--- repeatable read, no look can find it: fails with 40001 there, as where a live task with the key is not to be seen.
+-- for the transaction that took it, and did not see it (null: none). If the snapshot is older than that, as under
+-- repeatable read, no query can find it: then it fails with 40001, as it does if a live task with the key is invisible.
 create or replace function taskq.find_losers(_ids bigint[])
 returns bigint[]
 language plpgsql security definer

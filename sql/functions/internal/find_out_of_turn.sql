@@ -1,15 +1,15 @@
--- Of the rows that a claim has chosen and locked, returns those with a slot that it must not take, because
+-- Returns the rows, chosen and locked by a claim, that it must not take although they have a slot, because
 -- * their group is stopped,
 -- * their group keeps its order, and a task that comes first waits, committed after the slot was given, or
 -- * their group has a lower limit now, and the slot is beyond it.
 --
 -- _given: the tasks whose slots this claim has given out itself, under the mutex of their group. Null: there are none.
 --
--- It looks only at groups that ask for something, now or later: whatever could make a slot wrong leaves an ask, and so
--- does taskq.fill_groups where it cannot take one back [37 us a task where it looked at all]. Not where a task that
--- stopped its group kept its slot until its time: it is always looked at. And it reads the tasks that wait, not the
--- asks: those of a group may be anywhere in a long list. So what was committed before a claim began is never overtaken
--- by it, whatever the claim attends to.
+-- It checks only groups with an ask, due now or later: whatever could make a slot wrong leaves an ask, and so does
+-- taskq.fill_groups if it cannot take a slot back [37 us a task when it checked all]. The exception is a task that
+-- stopped its group and kept its slot until its time: it is always checked. And it reads the waiting tasks, not the
+-- asks: the asks of a group may be anywhere in a long list. So a claim never overtakes a task that was committed before
+-- it began, whatever the claim attends to.
 create or replace function taskq.find_out_of_turn(_chosen tid[], _given bigint[], _ts timestamptz)
 returns tid[]
 language plpgsql security definer

@@ -1,5 +1,5 @@
--- Returns each of these ids once, in order. For an id that is not in _served, extra has its status, whichever table has
--- its row; null there: no such task. It never existed, was purged, or outlived its retention.
+-- Returns each of these ids once, in order. For an id that is not in _served, extra has its status, from whichever
+-- table has its row; null there: no such task. It never existed, was purged, or outlived its retention.
 create or replace function taskq.find_statuses(_ids bigint[], _served bigint[])
 returns table (id bigint, extra jsonb)
 language sql stable security definer

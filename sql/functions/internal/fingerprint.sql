@@ -1,5 +1,5 @@
--- Returns what the dead letters of one bug have in common, as ten hexadecimal digits: their type, and the name, the
--- code, the message (see taskq.without_values) and the first own frame (see taskq.own_frame) of the last error, or
+-- Returns the fingerprint shared by the dead letters of one bug, as ten hexadecimal digits: their type, and the name,
+-- the code, the message (see taskq.without_values) and the first own frame (see taskq.own_frame) of the last error, or
 -- without an error the reason.
 --
 -- Not in SQL: each death would plan it again [214 µs; 66 in this language].

@@ -1,8 +1,7 @@
--- Leaves out of the rows that a claim has chosen, in the order of their urgency, those beyond the rooms of their
--- queues, and those of limited queues that would be claimed ahead: a start that the rate allows is used up when the
--- task is claimed. No other claim misses them, because this one has the limits of their queues. Returns those that fit,
--- with their ids and queues, the first level of one that does not (null: all fit), and whether one waits only for a
--- slot.
+-- Drops the chosen rows of a claim that exceed the room of their queues, in the order of their urgency, and those of
+-- limited queues that would be claimed ahead: a start that the rate allows is used up when the task is claimed. No
+-- other claim misses them, because this one has the limits of their queues. Returns those that fit, with their ids and
+-- queues, the first level of one that does not (null: all fit), and whether one waits only for a slot.
 create or replace function taskq.fit_limits(
   _chosen tid[], _queues text[], _level_rooms integer[], _start integer,
   out fitting tid[], out ids bigint[], out ids_of text[], out passed_level integer, out wants_slot boolean

@@ -1,6 +1,6 @@
--- Has the commit of this transaction wait until all commits that it has seen are on disk, those of sessions with
--- synchronous_commit off too. Without it, a crash could take back an end that a reader has acted on, and its
--- transaction id would be used again by one that the reader has passed.
+-- Makes this commit wait until every commit that it has seen is on disk, including those of sessions with
+-- synchronous_commit off. Without it, a crash could undo an end that a reader has acted on, and a later transaction
+-- would reuse its id, which the reader has passed.
 create or replace function taskq.flush_commits()
 returns void
 language plpgsql security definer
@@ -13,7 +13,7 @@ begin
   if current_setting('synchronous_commit') = 'off' then
     perform set_config('synchronous_commit', 'on', true);
   end if;
-  -- A commit that wrote nothing waits for nothing.
+  -- A commit without writes waits for nothing.
   perform pg_logical_emit_message(true, 'taskq', '');
 end
 $$;

@@ -1,6 +1,6 @@
--- Adds what asks say to the counters of these workflows (parallel arrays). A workflow with more deaths than it allows
--- begins to fail, once, if that means anything to it: it fails fast, or its on_failing task is enqueued. One that was
--- cancelled does not: the cancel ends its steps.
+-- Adds the numbers of asks to the counters of these workflows (parallel arrays). A workflow with more deaths than it
+-- allows begins to fail, once, if it is set to react: it fails fast, or its on_failing task is enqueued. A cancelled
+-- one does not: the cancel ends its steps.
 create or replace function taskq.fold_workflow_asks(
   _ids bigint[], _added integer[], _live integer[], _waiting integer[], _deaths integer[], _have_ended boolean[],
   _ts timestamptz

@@ -1,5 +1,5 @@
--- Removes a page of the states of rates that groups no longer have, and returns how many. Of groups with a rate, fills
--- remove them (see taskq.spend_group_rates), and write them, so that a lock here would hold up a claim.
+-- Removes a page of the states of rates that groups no longer have, and returns how many. For groups with a rate, fills
+-- write and remove them (see taskq.spend_group_rates), so a lock here would delay a claim.
 create or replace function taskq.forget_group_rates(_page integer, _ts timestamptz)
 returns integer
 language sql security definer

@@ -1,5 +1,5 @@
 -- Removes the marks of idle workers and of followed tasks that ran out an hour ago, and those that end later than any
--- set now could. Skips those that other transactions have locked.
+-- mark set now could. Skips those that other transactions have locked.
 create or replace function taskq.forget_marks(_ts timestamptz)
 returns void
 language sql security definer

@@ -1,4 +1,4 @@
--- Decides about the slots of tasks of groups that an outcome has just put back, under locks of the caller: under strict
+-- Decides about the slots of grouped tasks that an outcome has just put back, under locks of the caller: under strict
 -- order they keep them while they wait, so that no later task of the group passes; under relaxed order they give them
 -- up, and wait for their time and then for another one. _stopping: those that stop their group until their time, and
 -- keep the slot. One that was taken out of its group by hand is an ordinary task from now on.
@@ -27,8 +27,8 @@ begin
     returning t.id, t.queue, t.group_key
   ),
   asked as (
-    -- Where one keeps its slot, too: its group may have been stopped while it ran, and others give up what they have
-    -- not begun when it stops the group itself.
+    -- Also if one keeps its slot: its group may have been stopped while it ran, and if it stops the group itself,
+    -- others give up slots of unstarted tasks.
     insert into taskq.asks (due_at, queue, key)
     select distinct _ts, t.queue, t.group_key from taskq.tasks t where t.id = any (_ids) and t.gate in ('h', 's')
     union all

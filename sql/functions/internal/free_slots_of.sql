@@ -1,5 +1,5 @@
--- Returns, of a group that has its turn, how many more of its tasks may have a slot (room), how many its rate allows of
--- them now (slots), and how many it gets in one turn (in_turn). See taskq.fill_groups for _share.
+-- Returns, for a group that has its turn, how many more of its tasks may have a slot (room), how many of them its rate
+-- allows now (slots), and how many it gets in one turn (in_turn). See taskq.fill_groups for _share.
 --
 -- Inlined into the calling statement, which is why it names its schema and has no `set` clause.
 create or replace function taskq.free_slots_of(_group taskq.group_turn, _share integer)

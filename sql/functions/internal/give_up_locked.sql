@@ -1,5 +1,5 @@
--- Counts as failed the tasks that an operation has left because other transactions have locked them. Returns the
--- operation with what is changed by that.
+-- Counts the tasks that an operation has skipped as locked by other transactions as failed. Returns the changed
+-- operation.
 create or replace function taskq.give_up_locked(operation taskq.operations)
 returns taskq.operations
 language plpgsql stable security definer

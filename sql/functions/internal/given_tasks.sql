@@ -97,6 +97,6 @@ as $$
     -- `offset 0`: compute each of these once.
     offset 0
   ) as t
-  -- Again: the caller names each column once more, and the planner would copy its expression there.
+  -- Once more: the caller names each column again, and the planner would copy its expression there.
   offset 0
 $$;

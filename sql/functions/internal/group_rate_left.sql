@@ -1,7 +1,7 @@
 -- Returns how many slots of a group its rate allows now (slots), the time in microseconds that one uses up (each_us),
--- its burst, and the time up to which the rate is used up (used_to): never before now, and never further ahead than it
--- can have come (is_reset): the rate may have been another one, or the clock have been set back. No row: the group has
--- no rate. For _rate and _burst see taskq.group_slots.
+-- its burst, and the time up to which the rate is used up (used_to): never before now, and never further ahead than
+-- possible (is_reset): the rate may have been different, or the clock set back. No row: the group has no rate. For
+-- _rate and _burst see taskq.group_slots.
 --
 -- Inlined into the calling statement, which is why it names its schema and has no `set` clause; `offset 0` lets that
 -- read nothing where there is no rate.

@@ -1,4 +1,4 @@
--- Returns the types that a live worker handles. One that is stopping counts as none.
+-- Returns the types that a live worker handles. A stopping worker does not count.
 create or replace function taskq.handled_types(_ts timestamptz)
 returns table (name text)
 language sql stable security definer

@@ -1,5 +1,5 @@
--- Returns whether an open workflow waits in vain for its on_step task: the last one has died or was cancelled, or
--- nothing that it adds would run, because the workflow fails fast; and none is live or about to be enqueued.
+-- Returns whether an open workflow waits in vain for its on_step task: the last one has died or was cancelled, or the
+-- steps it adds would not run, because the workflow fails fast; and none is live or about to be enqueued.
 create or replace function taskq.has_no_on_step(_workflow taskq.workflows)
 returns boolean
 language sql stable security definer

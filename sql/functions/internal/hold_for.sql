@@ -1,7 +1,7 @@
 -- Holds the keys of tasks that were just created, or just replaced the holder, for their periods (key_for ever, or such
 -- as 24h). `answers` has `created` for the former; the period of the others counts from now. Without a period (null),
--- the one of the holder stays; `live` ends it. Returns the ids of created tasks whose key another task holds after all
--- (taken since the insert looked); null: none.
+-- the one of the holder stays; `live` ends it. Returns the ids of created tasks whose key another task took since the
+-- insert looked; null: none.
 create or replace function taskq.hold_for(_ids bigint[], _answers text[], _periods jsonb[])
 returns bigint[]
 language plpgsql security definer

@@ -1,5 +1,5 @@
 -- Holds the keys of tasks just inserted for their period (key_for ever, or such as 24h). Returns the ids of the tasks
--- whose key another task holds after all (taken since the insert looked); null: none.
+-- whose key another task took since the insert looked; null: none.
 create or replace function taskq.hold_keys(
   _tasks jsonb, options jsonb, settings jsonb[], _ids bigint[]
 )
@@ -22,7 +22,7 @@ begin
     from unnest(_ids) as made (id)
     cross join lateral (select t.* from taskq.tasks t where t.id = made.id limit 1) as t
     join (
-      -- Of elements with the same key, the first one becomes the task, so its period counts.
+      -- The first of several elements with the same key becomes the task, so its period counts.
       select distinct on (1, 2)
         coalesce(
           o.queue, options ->> 'queue', settings[2] ->> coalesce(o.type, options ->> 'type'), 'default'

@@ -1,5 +1,5 @@
--- Returns these ids, each once, in the order in which all that waits for rows of live tasks locks them: by key, as
--- taskq.enqueue_replacing does, and then by id. So no two sessions ever wait for each other.
+-- Returns these ids, each once, in the order in which every function that waits for rows of live tasks locks them: by
+-- key, as taskq.enqueue_replacing does, and then by id. So no two sessions ever wait for each other.
 create or replace function taskq.in_lock_order(_ids bigint[])
 returns setof bigint
 language sql stable security definer

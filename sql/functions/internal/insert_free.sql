@@ -1,5 +1,5 @@
 -- Inserts the tasks whose keys are free, assuming that no other session inserts the same keys at this moment: looks
--- first, and raises unique_violation if a key is held after all, which may be by a task of the same call. See
+-- first, and raises unique_violation if a key turns out to be held, perhaps by a task of the same call. See
 -- taskq.insert_keyed.
 create or replace function taskq.insert_free(
   _tasks jsonb, options jsonb, nulls bigint[], settings jsonb[], _ts timestamptz,

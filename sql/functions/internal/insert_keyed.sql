@@ -42,8 +42,8 @@ begin
         where i.key is null or (
           select h.task_id from taskq.held_keys h where h.queue = i.queue and h.key = i.key and h.until > ts limit 1
         ) is null
-        -- In the order of the keys, so that two bulks of the same keys never wait for each other in a ring;
-        -- taskq.enqueue_keyed describes what else that takes.
+        -- In the order of the keys, so that two bulks of the same keys never wait for each other in a ring; for the
+        -- rest see taskq.enqueue_keyed.
         order by i.queue collate "C", i.key collate "C" nulls first, i.place
       ) as i
       cross join lateral taskq.new_task(i::taskq.given_task, ts, producer) as t
@@ -89,14 +89,14 @@ begin
     end if;
   end if;
 
-  -- After those that lost their keys are gone.
+  -- After deleting those that lost their keys.
   if grouped is not null then
     perform taskq.ask_for(grouped, ts, false);
   end if;
   if missing is null then
     return;
   end if;
-  -- Find the holders: a live task, or one that is gone but holds the key for a period. A holder that went at this very
+  -- Find the holders: a live task, or one that is gone but holds the key for a period. A holder that ended at this very
   -- moment does not count. `queue || ''` keeps the planner off the claim's index, which it uses where it expects 0 rows
   -- [a million dead rows: 612,000 pages, 4 s for ten keys; this way: 100 pages].
   select

@@ -1,5 +1,5 @@
 -- Inserts tasks made of these dead letters, which the caller has locked, except those whose key another task holds.
--- Returns the ids of the tasks that it inserted. Their dead letters stay: deleting them is the caller's.
+-- Returns the ids of the tasks that it inserted. Their dead letters stay: the caller deletes them.
 create or replace function taskq.insert_revived(_ids bigint[], options jsonb, _due timestamptz, _ts timestamptz)
 returns bigint[]
 language plpgsql security definer

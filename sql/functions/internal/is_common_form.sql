@@ -2,8 +2,8 @@
 -- and every reader can take them as they are. False or null: they are not, but may be valid (a date without T, a
 -- priority by name); taskq.checked_options decides.
 --
--- Inlined into the expression of its caller, with as little as possible: reading the options as columns, in a block
--- that catches unreadable values, costs a third of enqueuing the task.
+-- Inlined into the expression of its caller, and kept minimal: reading the options as columns, in a block that catches
+-- unreadable values, costs a third of enqueuing the task.
 create or replace function taskq.is_common_form(_options jsonb, _known text[])
 returns boolean
 language sql immutable parallel safe

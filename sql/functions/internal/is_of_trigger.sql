@@ -1,6 +1,6 @@
--- Returns whether an error of class 42 (a name is unknown, or a right is missing), raised where tasks were inserted, is
--- that of a trigger which the application has on them, as one that writes to a table dropped since: it refuses a task.
--- Otherwise it is a fault of these functions, which says nothing of the task: they fail without any task, too.
+-- Returns whether an error of class 42 (a name is unknown, or a right is missing), raised where tasks were inserted,
+-- comes from a trigger of the application on them, such as one that writes to a table dropped since: then it refuses a
+-- task. Otherwise it is a fault of these functions and not of the task: they fail without any task, too.
 create or replace function taskq.is_of_trigger(_sqlstate text)
 returns boolean
 language plpgsql security definer

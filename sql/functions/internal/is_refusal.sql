@@ -1,7 +1,7 @@
 -- Returns whether an error with this sqlstate refuses what was given: a bad value, a constraint or a limit, or a
 -- trigger of the application, with one of these states or one of its own. Any other is a fault of the server, of
--- another transaction, or of these functions (class 42: a function is missing or has another signature): it says
--- nothing of what was given.
+-- another transaction, or of these functions (class 42: a function is missing or has another signature): it is no
+-- judgement of the input.
 create or replace function taskq.is_refusal(_sqlstate text)
 returns boolean
 language sql immutable parallel safe

@@ -1,5 +1,5 @@
--- Returns whether a task waits: for its time, a slot or its parents. False for one that a worker has, and for one that
--- was blocked by hand. Inlined into the calling statement.
+-- Returns whether a task waits: for its time, a slot or its parents. False for a task that a worker has, and for one
+-- that was blocked by hand. Inlined into the calling statement.
 create or replace function taskq.is_waiting(_lease_owner integer, _status taskq.task_status, _gate "char")
 returns boolean
 language sql immutable parallel safe

@@ -1,7 +1,7 @@
 -- Locks the workflows that a caller adds steps to, so that taskq.close_workflow waits for its transaction; nothing else
--- does. Refuses an unknown one, and one that takes no steps: it is closed, was cancelled or has failed fast. One of
--- _stopping takes them also if it was cancelled, or fails fast and has not ended: the next claim cancels them like its
--- other steps, so that a retry of the workflow brings them back. Returns those.
+-- does. Refuses an unknown one, and one that takes no steps: it is closed, was cancelled or has failed fast. A workflow
+-- in _stopping takes them even if it was cancelled, or fails fast and has not ended: the next claim cancels them like
+-- its other steps, so that a retry of the workflow brings them back. Returns those workflows.
 create or replace function taskq.join_workflows(_of text, _ids bigint[], _stopping bigint[])
 returns bigint[]
 language plpgsql security definer

@@ -1,5 +1,5 @@
--- Returns the id of the on_step task of a workflow that is live, as far as is committed; null: there is none. By its
--- key: among the tasks of the workflow are all its steps.
+-- Returns the id of the live on_step task of a workflow, as far as is committed; null: there is none. Looks it up by
+-- its key: the tasks of the workflow include all its steps.
 create or replace function taskq.live_on_step(_workflow bigint)
 returns bigint
 language sql stable security definer

@@ -1,5 +1,5 @@
--- Locks the rows of these tasks on which a verb acts, and waits for none. Returns the ids of those that other
--- transactions have locked. A task without such a row is neither: the verb answers for it.
+-- Locks the rows of these tasks that a verb acts on, without waiting. Returns the ids of those that other transactions
+-- have locked. A task without such a row is neither: the verb answers it.
 create or replace function taskq.lock_free(_verb text, _ids bigint[])
 returns bigint[]
 language plpgsql security definer
@@ -19,7 +19,7 @@ begin
     return array(select f.id from taskq.finished_tasks f where f.id = any (_ids) and f.id <> all (locked));
   end if;
   if _verb in ('cancel', 'retry', 'edit') then
-    -- Those that are held only to cancel them: else their heartbeats and settles would have to be repeated.
+    -- Held tasks only for a cancel: otherwise their heartbeats and settles would have to be repeated.
     locked := array(
       select t.id from taskq.tasks t
       where t.id = any (_ids) and (_verb = 'cancel' or t.lease_owner is null)

@@ -1,6 +1,6 @@
 -- Locks the rows that the ends of these tasks are noted in, those of their steps (see taskq.note_steps), and returns
 -- the tasks whose row others have locked (null: none): they cannot end now, as if their own row was locked. Waits for
--- nothing. Call it before anything of an end is written.
+-- nothing. Call it before writing anything for an end.
 create or replace function taskq.lock_steps(_ids bigint[])
 returns bigint[]
 language plpgsql security definer

@@ -33,7 +33,7 @@ begin
     trouble := null;
     begin
       execute format('create table taskq.%I (like taskq.%I including all)', wanted.partition, wanted.parent);
-      -- Whatever the default privileges grant: history is read with the privileges on its parent.
+      -- Regardless of default privileges: history is read with the privileges on its parent.
       execute format('revoke all on taskq.%I from public', wanted.partition);
       if wanted.day = '-infinity' then
         execute format('create index on taskq.%I (drop_on)', wanted.partition);

@@ -1,7 +1,7 @@
--- Marks the edges that these ended steps meet (parallel arrays), those of a completed one and those that go on at a
+-- Marks the edges that these ended steps meet (parallel arrays), those of a completed one and those that continue at a
 -- death, and counts them down in the children, 10,000 in one call: the caller has the workflows, and no edge is counted
--- twice. Returns the children that wait for no parent any longer, in arrays (null: none). Where others have locked an
--- edge or the child, it is asked for again, in 50 ms, by the name of the parent.
+-- twice. Returns the children that no longer wait for a parent, in arrays (null: none). If others have locked an edge
+-- or the child, leaves an ask in 50 ms, by the name of the parent.
 create or replace function taskq.meet_edges(
   _of bigint[], _steps text[], _statuses text[], _ts timestamptz, out ready_of bigint[], out ready text[]
 )
@@ -74,7 +74,7 @@ begin
     perform taskq.ask_steps(missed_of, missed, clock_timestamp() + interval '50 ms');
   end if;
   if found_count = most then
-    -- The next claim goes on.
+    -- The next claim continues.
     perform taskq.ask_steps(_of, _steps, _ts + interval '1 microsecond');
   end if;
 end

@@ -1,5 +1,5 @@
 -- Moves tasks that the caller has locked to the dead letters, each with its reason, and notifies the clients that wait
--- for them. A task inserted by hand under the id of a dead letter gets a new id: no row is lost, and none stops a
+-- for them. A task inserted by hand under the id of a dead letter gets a new id: no row is lost, and none blocks a
 -- rescue. Their lease_owner is the worker of the last attempt, even if it no longer held them: it may repeat its
 -- settle. Returns how many moved.
 create or replace function taskq.move_to_dead(

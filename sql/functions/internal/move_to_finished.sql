@@ -18,7 +18,7 @@ declare
   page record;
 begin
   perform taskq.ensure_place('finished_tasks');
-  -- One page for each day until which rows are kept, usually one; null: for those that are not.
+  -- One batch for each drop day, usually one; null: for rows that are not kept.
   for page in
     select case when t.is_kept then t.drop_on end as drop_on, array_agg(t.row_at) as rows_at,
       array_agg(t.id) filter (where t.notify_done) as waited, array_agg(t.id) filter (where t.is_tied) as tied,
@@ -26,7 +26,7 @@ begin
       array_agg(t.row_at) filter (where t.record_events) as recorded
     from (
       select t.ctid as row_at, t.id, t.notify_done, t.workflow_id, q.record_events,
-        -- A step may be wanted again (taskq.retry_workflow).
+        -- A step may return (taskq.retry_workflow).
         t.notify_done or t.workflow_id is not null or s.kept_for <> 'none' as is_kept,
         taskq.is_tied(t.gate, t.again) as is_tied,
         coalesce(taskq.drop_on(s.kept_for, _ts), taskq.drop_on('1d', _ts)) as drop_on

@@ -1,5 +1,5 @@
--- Returns how many milliseconds after _ts the next batch of an operation is due; null: none goes on. Reads an entry of
--- an index for each that does.
+-- Returns how many milliseconds after _ts the next batch of an operation is due; null: none is running. Reads an index
+-- entry for each running one.
 create or replace function taskq.next_batch_ms(_ts timestamptz)
 returns bigint
 language sql stable security definer

@@ -1,8 +1,8 @@
 -- Makes tasks that complete now be followed by a copy of themselves, as their handlers ask: _agains has {delay_ms,
 -- payload} for each lease (absent: at once, the same payload), or null for those that do not ask. Returns the ids of
--- those that it has locked, to be completed in the same transaction. What a producer has stored meanwhile comes instead
--- of the copy, and a task with a cancel request is not repeated. The copy of a step is an ordinary task: the children
--- of the step start without waiting for it.
+-- those that it has locked, to be completed in the same transaction. A task that a producer has stored meanwhile takes
+-- the place of the copy, and a task with a cancel request is not repeated. The copy of a step is an ordinary task: the
+-- children of the step start without waiting for it.
 create or replace function taskq.note_again(
   _worker integer, _ids bigint[], _lease_nos integer[], _agains jsonb[], _ts timestamptz
 )

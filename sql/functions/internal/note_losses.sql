@@ -1,5 +1,5 @@
--- Records in the history of errors that these tasks, which the caller has locked, lost their workers. The caller has
--- counted the loss already.
+-- Records in the history of errors that these tasks, locked by the caller, lost their workers. The caller has already
+-- counted the loss.
 create or replace function taskq.note_losses(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer

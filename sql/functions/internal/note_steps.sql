@@ -4,12 +4,12 @@
 --
 -- The row of a step that has a live task is written by whoever has locked that task, and by a claim that attends to its
 -- workflow, which waits for nothing. An application or a person may have it locked: a caller that must not wait for
--- them has locked it before (taskq.lock_steps), and leaves the task as it is where it could not.
+-- them locks it first (taskq.lock_steps), and leaves the task as it is if it cannot.
 --
 -- A task of a workflow without a step is the one that follows the end of a step (on_step): its ask makes the next one
 -- possible.
 --
--- Wakes a sleeping worker to attend to it, unless _wakes is false: the caller claims at once itself.
+-- Wakes a sleeping worker to attend to it, unless _wakes is false because the caller claims at once.
 create or replace function taskq.note_steps(
   _status text, _ids bigint[], _ts timestamptz, _ran_ms bigint[] default null, _results jsonb[] default null,
   _result_notes jsonb[] default null, _wakes boolean default true

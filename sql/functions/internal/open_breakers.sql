@@ -1,7 +1,8 @@
 -- Lists the open breakers, by type: since when, after how many failures, the task that is the probe now (null: none),
 -- and from when on a task may be the next one (infinity: none may, until someone resumes the type; null: the probe
 -- decides). A probe ends with its lease: when its task is settled, given back, or rescued from a lost worker. One that
--- is no longer alive, as after `Dead`, counts as a failure at its claim: else one dead letter would follow the other.
+-- is no longer alive, as after `Dead`, counts as a failure at its claim: otherwise one dead letter would follow
+-- another.
 --
 -- Inlined into the calling statement, at no cost, which is why it names its schema and has no `set` clause.
 create or replace function taskq.open_breakers(_ts timestamptz)

@@ -1,5 +1,5 @@
--- Returns the transactions that run as of a snapshot, with that of the caller, in order: what is visible later, and was
--- not in this snapshot, is of one of them or of a later one.
+-- Returns the transactions that run as of a snapshot, with that of the caller, in order: rows that become visible after
+-- this snapshot are from one of them or from a later one.
 create or replace function taskq.open_transactions(_snapshot pg_snapshot)
 returns xid8[]
 language sql stable security definer

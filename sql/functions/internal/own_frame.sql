@@ -1,5 +1,5 @@
--- Returns the first frame of a JavaScript stack that is in the application's own code, without line and column and with
--- the last directory alone: `    at charge (handlers/pay.js`. Null: there is none.
+-- Returns the first frame of a JavaScript stack that is in the application's own code, without line and column, and
+-- with only the last directory: `    at charge (handlers/pay.js`. Null: there is none.
 create or replace function taskq.own_frame(_stack text)
 returns text
 language plpgsql immutable strict parallel safe

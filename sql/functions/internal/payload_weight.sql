@@ -1,5 +1,5 @@
--- Returns how many bytes of a claim's 16 MB a payload counts for: the length of its text, or the most that there may be
--- if it has outgrown its payload_bytes. Inlined into the calling statement.
+-- Returns how many bytes of a claim's 16 MB a payload counts for: the length of its text, or an upper bound if it has
+-- outgrown its payload_bytes. Inlined into the calling statement.
 create or replace function taskq.payload_weight(_payload_bytes integer, _payload jsonb)
 returns integer
 language sql stable parallel safe

@@ -1,7 +1,7 @@
 -- Makes these tasks, which the caller has locked, wait in the queue again, and sends the hints: each keeps its place,
--- which may lie behind every cursor. One of a group keeps its slot, unless a more urgent one takes it; where the group
--- has a rate, one that has started waits for a slot again, which the rate has to allow. The rest of what a give-back or
--- a rescue writes is the caller's.
+-- which may lie behind every cursor. A grouped task keeps its slot, unless a more urgent one takes it; if the group has
+-- a rate, a task that has started waits for a slot again, which the rate must allow. The caller writes the rest of a
+-- give-back or a rescue.
 create or replace function taskq.put_back(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -21,7 +21,7 @@ begin
   from taskq.tasks t where t.id = any (_ids) and t.again is not null having count(*) > 0;
   if exists (select from taskq.tasks t where t.id = any (_ids) and t.gate is not null) then
     update taskq.tasks t set gate = 'w', status = 'blocked', available_at = 'infinity'
-    -- One that was lost before a heartbeat said that it had started may have started.
+    -- A task lost before a heartbeat reported its start may have started.
     where t.id = any (_ids) and t.gate in ('h', 's') and (t.started_at is not null or t.losses > 0) and (
       select l.rate from taskq.group_slots(t.queue, t.group_key, _ts) as l
     ) is not null;

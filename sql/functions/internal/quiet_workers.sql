@@ -25,7 +25,7 @@ begin
   into quiet, clock_was
   from taskq.workers w
   cross join lateral (select make_interval(secs => w.lease_ms / 2000.0) as half) as lease
-  -- No one waits for the heartbeat of a session.
+  -- Sessions have no heartbeat.
   where w.stopped_at is null and w.session_role is null;
 end
 $$;

@@ -1,7 +1,7 @@
 -- Returns a rate such as 100/1m as [starts, microseconds]. Null: it is none, or not 1 to 1000000 starts in 1 ms to 366
 -- d.
 --
--- Not in SQL, whose statements would be planned in every call of a fill or a claim [300 us; 6 so].
+-- Not in SQL, whose statements would be planned in every call of a fill or a claim [300 us; this way 6].
 create or replace function taskq.rate_of(_rate text)
 returns bigint[]
 language plpgsql immutable parallel safe

@@ -1,7 +1,7 @@
 -- Reads what taskq.again_of has stored, as the row of a task that waits from now on, or from its own time if that is
--- later; its key, queue, type and group are those of the task that stored it. It is no step of a workflow: the one that
--- it follows was, and has ended. Null: it cannot be read, because it was changed by hand; ending or freeing a task must
--- not fail for that.
+-- later; its key, queue, type and group are those of the task that stored it. It is not a step of a workflow, even if
+-- the task that it follows was one. Null: it cannot be read, because it was changed by hand; that must not make the end
+-- or the freeing of a task fail.
 create or replace function taskq.read_again(_task taskq.tasks, _ts timestamptz)
 returns taskq.tasks
 language plpgsql stable security definer
@@ -24,7 +24,7 @@ begin
   made.type := _task.type;
   made.unique_key := _task.unique_key;
   made.group_key := _task.group_key;
-  -- The task that follows the end of a step (on_step) has a workflow and no step: what runs after it is one too.
+  -- The task that follows the end of a step (on_step) has a workflow and no step: so does the task that runs after it.
   made.workflow_id := case when _task.step is null then _task.workflow_id end;
   made.step := null;
   made.not_before := case when _task.group_key is null then made.not_before else due end;

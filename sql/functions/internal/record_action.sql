@@ -1,7 +1,7 @@
 -- Appends to taskq.audit what a verb did, in its transaction: to tasks (none: no row), a queue, a type or a worker,
 -- or the settings it set (without any of these: of the defaults), and those that they replaced. The role is the
 -- session's; the option `by` of the verb adds a name, never replaces it. The option `filter` is what the caller chose
--- the tasks by. Why is the option `reason`, or the _reason that a verb has for others to see.
+-- the tasks by. The reason is the option `reason`, or the _reason of a verb that shows it to others.
 create or replace function taskq.record_action(
   _verb text, _at timestamptz, options jsonb, _task_ids bigint[] default null, _queue text default null,
   _worker integer default null, _reason text default null, _type text default null, _settings jsonb default null,

@@ -1,5 +1,5 @@
--- Records in taskq.events that these tasks became dead letters now, those of queues that ask for it. By their dead
--- letters: some never were in the live table, some have another id there.
+-- Records in taskq.events that these tasks became dead letters now, for queues that record events. Reads their dead
+-- letters: some tasks were never in the live table, some have another id there.
 create or replace function taskq.record_deaths(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer

@@ -1,5 +1,5 @@
 -- Records the ends of tasks, which the caller has locked and is about to delete from the live table, in taskq.events:
--- _rows are their rows there, all of queues that ask for it.
+-- _rows are their rows there, all of queues that record events.
 create or replace function taskq.record_ends(_rows tid[], _status taskq.task_status, _reason text, _ts timestamptz)
 returns void
 language plpgsql security definer

@@ -1,4 +1,4 @@
--- Refuses stored settings by which the tasks of this type would be followed, over others, by tasks of the same type.
+-- Refuses stored settings by which tasks of this type would lead, over other types, to tasks of the same type.
 create or replace function taskq.refuse_callback_cycle(_type text)
 returns void
 language plpgsql stable security definer

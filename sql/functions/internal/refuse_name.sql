@@ -1,4 +1,4 @@
--- Raises an error unless this is a valid name of what _option says (queue, group): text of 1 to 200 bytes; _of names
+-- Raises an error unless this is a valid name for the kind in _option (queue, group): text of 1 to 200 bytes; _of names
 -- the call that has it.
 create or replace function taskq.refuse_name(_of text, _option text, _name text)
 returns void

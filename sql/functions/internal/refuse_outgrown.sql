@@ -1,6 +1,6 @@
--- Refuses what has just added steps to these workflows if one of them has more than 100,000 now. Counts those that
--- claims have counted, and what the last 100 asks have added since: so it costs the same however large the workflow is.
--- What others add meanwhile, and hundreds of additions that no claim has attended to, are refused only later.
+-- Refuses the call that has just added steps if one of these workflows now has more than 100,000. Adds up the steps
+-- that claims have counted and those of the last 100 asks since: so the cost does not depend on the size of the
+-- workflow. Concurrent additions, and hundreds of additions that no claim has attended to, are refused only later.
 create or replace function taskq.refuse_outgrown(_of text, _ids bigint[])
 returns void
 language plpgsql security definer

@@ -1,6 +1,6 @@
--- Refuses to read events where the snapshot of the statement does not say which transactions have ended: on a standby,
--- whose snapshots leave out what runs, and in a transaction that keeps its first snapshot, and reads a gap where
--- housekeeping has removed events since.
+-- Refuses to read events if the snapshot of the statement does not show which transactions have ended: on a standby,
+-- whose snapshots leave out running ones, and in a transaction that keeps its first snapshot, which would read a gap
+-- where housekeeping has since removed events.
 create or replace function taskq.refuse_stale_reader(_verb text)
 returns void
 language plpgsql stable security definer

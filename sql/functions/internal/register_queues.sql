@@ -1,8 +1,8 @@
 -- Stores the settings of queues from a worker's configuration (_queues: {queue: {…}}, see taskq.queue_options), for
 -- every producer. The last worker that names a queue wins. For a queue that it does not name, the settings of another
--- worker stay while that one is alive, and are removed then, because no configuration has them. Settings of an operator
--- take precedence and stay. Returns false if other transactions have locked some of them, or are adding them just now:
--- the rest is stored, and the caller must ask again.
+-- worker stay while that one is alive, and are removed afterwards, because no configuration has them. Settings of an
+-- operator take precedence and stay. Returns false if other transactions have locked some of them, or are adding them
+-- just now: the rest is stored, and the caller must ask again.
 create or replace function taskq.register_queues(_queues jsonb, _by text, _ts timestamptz)
 returns boolean
 language plpgsql security definer
@@ -24,7 +24,7 @@ begin
     if octet_length(one) not between 1 and 200 then
       perform taskq.refuse_option('queue_settings', 'queue', to_jsonb(one));
     end if;
-    -- An insert has no `skip locked`: leave out what takes longer than some milliseconds.
+    -- An insert has no `skip locked`: leave out names that take longer than some milliseconds.
     begin
       insert into taskq.queues (name) values (one) on conflict (name) do nothing;
     exception when lock_not_available then

@@ -1,7 +1,7 @@
--- Releases these steps (parallel arrays), which wait for no parent any longer, except those of workflows that are
--- being cancelled (_stopping): their tasks wait for nothing but their own time, or for a slot of their group.
--- Returns the ids of these tasks, for taskq.wake_released. A step whose task or row others have locked is asked for
--- again in 50 ms, one that the database refuses (_each) in 5 s. One whose task was deleted by hand ends.
+-- Releases these steps (parallel arrays), which no longer wait for a parent, except those of workflows that are being
+-- cancelled (_stopping): from now on their tasks wait only for their own time, or for a slot of their group. Returns
+-- the ids of these tasks, for taskq.wake_released. Leaves an ask for a step whose task or row others have locked, in 50
+-- ms, and for one that the database refuses (_each), in 5 s. One whose task was deleted by hand ends.
 create or replace function taskq.release_steps(
   _of bigint[], _steps text[], _stopping bigint[], _ts timestamptz, _each boolean
 )
@@ -67,7 +67,7 @@ begin
       if taskq.is_server_fault(sqlstate) then
         raise;
       end if;
-      -- No claim says so, so the server's log does.
+      -- No claim reports this, so log it on the server.
       raise warning 'taskq does not release step % of workflow %: % (%)', quote_literal(free[nth]), free_of[nth],
         sqlerrm, sqlstate;
       perform taskq.ask_steps(free_of[nth : nth], free[nth : nth], _ts + interval '5 s');

@@ -12,7 +12,7 @@ declare
   patterns constant text[] := taskq.patterns_of(options);
   found_ids bigint[];
   copies jsonb;
-  -- Of tasks that belong to one: its id, by theirs.
+  -- The workflow's id, by the ids of tasks that belong to one.
   workflows jsonb;
   made bigint[];
   made_ids bigint[];

@@ -14,7 +14,7 @@ as $$
 declare
   made bigint[];
 begin
-  -- One that is being purged comes back or is gone, and not both.
+  -- A row that is being purged either returns or is deleted, not both.
   perform from taskq.finished_tasks f
   where f.id = any (_ids) and f.status in ('cancelled', 'expired') and f.workflow_id is not null
   order by f.id
@@ -42,7 +42,7 @@ begin
         where h.queue = (s.task).queue and h.key = (s.task).unique_key and h.until > _ts and h.task_id <> (s.task).id
         limit 1
       ) is null
-      -- In the order in which all that waits for a key takes it.
+      -- In the order in which every function that waits for keys takes them.
       order by (s.task).queue, (s.task).unique_key nulls first, (s.task).id
     ) as d
     cross join lateral taskq.revived_task(

@@ -1,4 +1,4 @@
--- Mends what an edit of a delayed task's queue or group by hand leaves: its ask stays where it was, and perhaps no
+-- Repairs the effects of a manual edit of a delayed task's queue or group: its ask stays where it was, and perhaps no
 -- worker claims from that queue. Looks at the next _most due asks, by queue and time, after those of the last call, and
 -- puts those of tasks that are elsewhere now to the groups of these. Skips what others have locked.
 create or replace function taskq.revisit_asks(_most integer, _ts timestamptz)

@@ -1,4 +1,4 @@
--- Mends what an edit of a task's queue or group by hand leaves, which asks for nothing: looks at the next _most groups,
+-- Repairs the effects of a manual edit of a task's queue or group, which leaves no ask: looks at the next _most groups,
 -- by queue and name, after those of the last call, and leaves an ask for each that has a waiting task and a free slot,
 -- but no ask that is due. Tasks that were taken out of their group become ordinary ones, up to _most of them. Skips
 -- what others have locked.
@@ -54,7 +54,7 @@ begin
       ) is null
       and s.most > (
         select count(*)
-        -- Each gate for itself: `in` may be taken for a filter of all rows of the group.
+        -- Each gate separately: the planner may apply `in` as a filter on all rows of the group.
         from unnest('{h,s}'::"char"[]) as held (gate)
         cross join lateral (
           select from taskq.tasks t

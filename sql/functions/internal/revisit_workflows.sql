@@ -1,6 +1,6 @@
--- Repairs what edits by hand leave behind, since they insert no asks: looks at the next _most steps after those of the
--- last call. A step whose task was deleted ends as cancelled. A step that waits for no parent, or has ended without
--- being counted by its children, is asked for. Skips what others have locked.
+-- Repairs the effects of manual edits, which insert no asks: looks at the next _most steps after those of the last
+-- call. A step whose task was deleted ends as cancelled. Leaves an ask for a step that waits for no parent, or has
+-- ended without being counted by its children. Skips what others have locked.
 create or replace function taskq.revisit_workflows(_most integer, _ts timestamptz)
 returns void
 language plpgsql security definer

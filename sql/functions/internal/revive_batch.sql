@@ -33,7 +33,7 @@ begin
     select d.id from taskq.dead_tasks d
     where d.id = any (locked) and d.by_hand <> (options ->> 'by_hand')::boolean
   );
-  -- The next claim would cancel them: they would be no dead letters any longer.
+  -- The next claim would cancel them, and they would no longer be dead letters.
   stopped := array(
     select d.id from taskq.dead_tasks d
     where d.id = any (locked) and d.id <> all (left_out) and d.step is not null and (
@@ -53,7 +53,7 @@ begin
   );
   perform taskq.revive_steps(back, ts);
   perform taskq.ask_for(back, ts, false);
-  -- A dead letter may have stopped its group, which goes on now, also where the task itself waits for its time.
+  -- A dead letter may have stopped its group, which continues now, even if the task itself waits for its time.
   insert into taskq.asks (due_at, queue, key)
   select distinct ts, t.queue, t.group_key from taskq.tasks t where t.id = any (back) and t.gate = 'd';
   for hint in

@@ -1,5 +1,5 @@
 -- Returns the dead steps among these revived tasks to their workflows, and asks the next claim to count them: their
--- children go on once they complete. A step that died while it waited for parents (`dead add`) waits for them again.
+-- children continue once they complete. A step that died while it waited for parents (`dead add`) waits for them again.
 -- A workflow whose on_step task returns is no longer stuck.
 create or replace function taskq.revive_steps(_ids bigint[], _ts timestamptz)
 returns void
@@ -25,7 +25,7 @@ begin
     where l.id = revived.id and l.step is null and coalesce(l.workflow_id, 0) <> 0
     limit 1
   ) as t;
-  -- Lock first: the next statement sees what a claim that had a row has counted.
+  -- Lock first: the next statement then sees the counts of a claim that had a row locked.
   select array_agg(t.id), array_agg(s.workflow_id), array_agg(s.step) into ids, of_workflow, steps
   from unnest(_ids) as revived (id)
   cross join lateral (
@@ -64,7 +64,7 @@ begin
     from back b
     where t.id = b.id and b.parents_left > 0
   )
-  -- Those of the parents that have ended meanwhile are looked at.
+  -- Ask for those parents that have ended meanwhile.
   insert into taskq.workflow_asks (due_at, workflow_id, live, waiting, deaths, steps)
   select _ts, r.workflow_id, count(*), count(*) filter (where b.parents_left > 0),
     -count(*) filter (where r.cancelled_by is null), coalesce((

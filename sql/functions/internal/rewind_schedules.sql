@@ -1,5 +1,5 @@
--- Lets workers compute the next tick of schedules again whose last tick has not come: the clock of the server was ahead
--- when it fired, by a minute or more, and without this they would be silent until then. Not where it went back by less
+-- Makes workers recompute the next tick of schedules whose last tick is in the future: the server's clock was ahead
+-- when it fired, by a minute or more, and otherwise they would be silent until then. Not if the clock went back by less
 -- than the time between two ticks: the last one would fire twice. Skips those that other transactions have locked.
 create or replace function taskq.rewind_schedules(_ts timestamptz)
 returns void

@@ -1,7 +1,7 @@
 -- Does the verb of an operation on these tasks, which the caller has locked. Returns [{id, answer, extra}]. If that
 -- fails (a trigger of the application may refuse a row), it is done on each task separately; one that fails then stays
 -- as it is and is `refused`, with the error in extra. The first that waits in vain for a lock is `busy`, and so are all
--- behind it: of a batch, no more than one waits (a revived task may have a key that another transaction is taking).
+-- after it: only one of a batch waits (a revived task may have a key that another transaction is taking).
 create or replace function taskq.run_batch(operation taskq.operations, _ids bigint[])
 returns jsonb
 language plpgsql security definer
@@ -14,7 +14,7 @@ begin
   begin
     return (select coalesce(jsonb_agg(to_jsonb(v)), '[]') from taskq.run_verb(operation, _ids) as v);
   exception when others then
-    -- Leave to the caller what is no fault of a task.
+    -- Raise errors that are not the fault of a task.
     if taskq.is_server_fault(sqlstate) or left(sqlstate, 2) = '40' then
       raise;
     end if;

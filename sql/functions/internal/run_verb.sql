@@ -1,5 +1,5 @@
 -- Does the verb of an operation on these tasks, all or none. Returns a row per id, as the verb does. taskq.audit names
--- whoever asked for the operation, and the operation in `filter`.
+-- the person who started the operation, and the operation in `filter`.
 create or replace function taskq.run_verb(operation taskq.operations, _ids bigint[])
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer

@@ -1,4 +1,4 @@
--- Returns what can be set of a schedule, as taskq.audit records it: before a change and after it.
+-- Returns the settings of a schedule, as taskq.audit records them before and after a change.
 create or replace function taskq.schedule_settings(_schedule taskq.schedules)
 returns jsonb
 language sql immutable parallel safe

@@ -2,8 +2,8 @@
 -- one that has ended, its last lease (has_ended). If no session holds the task and one of the role held it last, gives
 -- that lease or, with _take, a new lease of that session, which has already expired. _of names the call in errors.
 --
--- Raises an error if another role or a worker process holds the task. Without _take, also if another one held it last,
--- or if it was never held.
+-- Raises an error if another role or a worker process holds the task. Without _take, also if another holder had it
+-- last, or if it was never held.
 create or replace function taskq.session_lease(
   _of text, _id bigint, _take boolean,
   out owner integer, out lease_no integer, out attempts integer, out type text, out has_ended boolean
@@ -34,7 +34,7 @@ begin
     if found then
       if not _take then
         if owner is null then
-          -- Nobody held it when it ended.
+          -- It had no holder when it ended.
           select l.owner into owner
           from taskq.leases l where l.task_id = _id and l.queue = 'queues' order by l.id desc limit 1;
           if not found then

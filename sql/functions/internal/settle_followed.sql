@@ -36,7 +36,7 @@ begin
   cross join lateral (select l.queue from taskq.tasks l where l.id = o.id limit 1) as t
   join taskq.queues q on q.name = t.queue and q.may_enqueue is not null
   cross join lateral jsonb_array_elements(o.enqueue) as f (task)
-  -- A follow-up must not be the way to a queue for what follows its own end.
+  -- A follow-up must not open a queue to the tasks that follow its own end.
   cross join lateral (
     values (f.task -> 'type', f.task ->> 'queue', true),
       (f.task #> '{on_complete,type}', f.task #>> '{on_complete,queue}', false),
@@ -84,7 +84,7 @@ begin
     select e.id, e.extra ->> 'type' as type, tasks -> (e.place - 1)::integer as task into holder
     from taskq.enqueue_many(
       tasks,
-      -- A task that was to end with its workflow, and has completed, has done nothing wrong.
+      -- A task that had a cancel request from its workflow, and completed, may add steps.
       jsonb_strip_nulls(jsonb_build_object('allow_unknown', allowed, 'into_stopping', own_workflows))
     ) as e
     where e.extra ->> 'answer' = 'key_of_another'

@@ -2,8 +2,8 @@
 -- have completed (_done). A batch may name a task twice, under a lease that its worker lost and under the one it took
 -- since: everything here goes by (id, lease_no).
 --
--- Where the type of a task, else its queue, says so (on_failure), the failure of an attempt completes it: its error is
--- recorded as that of any failed attempt, and it ends as if it had completed without a result. A breaker counts the
+-- If the type of a task, or else its queue, is set so (on_failure), the failure of an attempt completes it: its error
+-- is recorded as that of any failed attempt, and it ends as if it had completed without a result. A breaker counts the
 -- failure. What the handler did not report itself (`crashed`: its process died, or it took too long) is retried as
 -- always, because no other call may know of it.
 --

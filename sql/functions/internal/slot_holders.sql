@@ -1,5 +1,5 @@
--- Returns the tasks that have a slot of a group, each gate for itself: `in` may be taken for a filter of all rows of
--- the group, and so may a condition of the caller, without `offset 0`.
+-- Returns the tasks that have a slot of a group, each gate for itself: the planner may apply `in` as a filter on all
+-- rows of the group, and, without `offset 0`, a condition of the caller too.
 --
 -- Inlined into the calling statement, which is why it names its schema and has no `set` clause.
 create or replace function taskq.slot_holders(_queue text, _key text)

@@ -1,7 +1,7 @@
 -- Writes what the slots that a fill has given out (_chosen, its tasks) or taken back unused leave of the rates of its
 -- groups, whose mutexes the caller has. A group that has room for more tasks than its rate allows now asks again when
--- it allows the next slot; an endless one, which is full of tasks that no worker has claimed, a little later. Wakes
--- workers for that time. See taskq.fill_groups and taskq.group_rate_left.
+-- it allows the next slot; a group without a limit that is full of unclaimed tasks asks a little later. Wakes workers
+-- for that time. See taskq.fill_groups and taskq.group_rate_left.
 --
 -- The row of a group without waiting tasks goes with the first look at it after nothing of the rate is used up, for
 -- which the group asks: once a minute at most.

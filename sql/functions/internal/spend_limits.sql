@@ -46,11 +46,12 @@ begin
   foreach one in array _limits loop
     taken := array(select t.id from unnest(ids, ids_of) as t (id, queue) where t.queue = one.queue);
     if cardinality(taken) > 0 then
-      -- One that ended an attempt since may be claimed again. Without a max_running nothing drops what has ended.
+      -- A task in the list may have been claimed again since. Without a max_running, add none: no claim would drop
+      -- ended tasks.
       if one.max_running is not null then
         one.held := one.held || array(select id from unnest(taken) as id where id <> all (one.held));
       end if;
-      -- What was used up of a rate stands while there is none: it may come back.
+      -- Keep what was used up of a rate while there is none: the rate may come back.
       one.used_to := coalesce(
         greatest(one.used_to, _ts) + interval '1 microsecond'
           * ceil(cardinality(taken) * one.rate_us / one.rate_starts::numeric)::double precision,

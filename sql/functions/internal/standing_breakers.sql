@@ -1,4 +1,4 @@
--- Returns the open breakers, except those that the next claim closes because of taskq.resume_type.
+-- Returns the open breakers, except those that the next claim will close because of taskq.resume_type.
 --
 -- Inlined into the calling statement, which is why it names its schema and has no `set` clause.
 create or replace function taskq.standing_breakers()

@@ -1,5 +1,5 @@
--- Returns those of the tasks that an operation has locked which still match its filter: since it found them they may
--- have been moved, or revived and died again. Tasks that the filter names match in any case.
+-- Returns the tasks, locked by an operation, that still match its filter: since it found them they may have been moved,
+-- or revived and died again. Tasks that the filter names match in any case.
 create or replace function taskq.still_matching(operation taskq.operations, _ids bigint[])
 returns bigint[]
 language plpgsql stable security definer

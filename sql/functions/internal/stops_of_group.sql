@@ -1,5 +1,5 @@
--- Returns what stops a group, as JSON: [{cause, until, …}], with the causes of taskq.explain; until is null if somebody
--- has to act. Null: nothing stops it.
+-- Returns what stops a group, as JSON: [{cause, until, …}], with the causes of taskq.explain; until is null if someone
+-- must act. Null: nothing stops it.
 create or replace function taskq.stops_of_group(_queue text, _group text, _ts timestamptz)
 returns jsonb
 language sql stable security definer

@@ -1,7 +1,7 @@
 -- Replaces those of these tasks, waiting now, that have `again`: payload, options and time are those of the new task,
 -- all attempts can be used again, and the id stays. A task that has lost a worker stays a suspect. One
--- whose `again` cannot be read stays as it is. One of a group gives up its slot, and waits for another one; one that
--- waits for its parents goes on waiting.
+-- whose `again` cannot be read stays as it is. A grouped task gives up its slot, and waits for another one; one that
+-- waits for its parents continues to wait.
 create or replace function taskq.take_again(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer

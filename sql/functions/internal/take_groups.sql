@@ -1,4 +1,4 @@
--- Takes the mutexes of the groups of these asks, those that no other session has, and returns the asks of these groups.
+-- Takes the free mutexes of the groups of these asks, and returns the asks of those groups.
 create or replace function taskq.take_groups(_asks taskq.asks[])
 returns taskq.asks[]
 language sql security definer

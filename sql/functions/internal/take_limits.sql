@@ -6,8 +6,8 @@
 -- Returns these limits as they stand now, and the levels that may be read, with the room of each: null: no limit;
 -- 0: it has nothing due, as far as levels were looked at: those before level_left (null: all). `closed` has the queues
 -- that the claim gets nothing from, with the time in epoch microseconds to come again: that of the next start
--- by the rate, or in some milliseconds if another claim has the state, or if this one did not need it. Null there: all
--- places are taken, and the end of a task wakes workers. No limits and no `closed`: no queue has a limit.
+-- by the rate, or in some milliseconds if another claim has the state, or if this one did not need it. Null there: the
+-- queue is full, and the end of a task wakes workers. No limits and no `closed`: no queue has a limit.
 -- taskq.spend_limits writes what the claim takes.
 create or replace function taskq.take_limits(
   _queues text[], _priorities smallint[], _times timestamptz[], _ids bigint[], _types text[], _asking text[],
@@ -41,7 +41,7 @@ declare
         limit enough
       ) as first
     ) as due
-    -- One that only asks may get nothing from that, and keeps no place from a task of another queue.
+    -- A queue with only asks may get no task from them, and must take no room from a task of another queue.
     where level.queue = any (_open) and (due.tasks > 0 or level.queue = any (_asking) or _may_probe);
   soon constant bigint := taskq.epoch_us(_ts) + 5000;
   seem_open text[];
@@ -80,7 +80,7 @@ begin
         closed := coalesce(closed, '{}') || jsonb_build_object(next_queue, soon);
         continue;
       end if;
-      -- Not before the claims that had it: what they used up would look further ahead than it can have come.
+      -- Not earlier than the previous claims with this lock: what they used up would look further ahead than possible.
       locked_at := clock_timestamp();
       one := taskq.count_held(one, _most, locked_at);
       limits := limits || one;
@@ -112,7 +112,7 @@ begin
     return;
   end if;
   if is_enough then
-    -- Those that ask are left out: what they ask for is not attended to.
+    -- Close the asking queues that were not tried: this claim does not attend to their asks.
     closed := coalesce(closed, '{}') || coalesce((
       select jsonb_object_agg(q.name, soon) from unnest(_asking) as q (name)
       where q.name = any (seem_open) and q.name <> all (tried)

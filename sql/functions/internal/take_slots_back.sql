@@ -1,5 +1,6 @@
--- Takes back the slots of these tasks, which the caller has locked: they wait for another one, first for their time if
--- it is to come. Returns how many slots of each group it took, and how many of those from tasks that never started.
+-- Takes back the slots of these tasks, which the caller has locked: they wait for another slot, after their due time if
+-- that is in the future. Returns how many slots of each group it took, and how many of those from tasks that never
+-- started.
 create or replace function taskq.take_slots_back(_ids bigint[], _ts timestamptz)
 returns table (queue text, group_key text, slots integer, unused integer)
 language sql security definer

@@ -1,4 +1,4 @@
--- Deletes the due asks of these workflows, 2,000 of each at most, and returns what they say, in arrays: what to add to
+-- Deletes the due asks of these workflows, 2,000 of each at most, and returns their contents, in arrays: what to add to
 -- the counters of each workflow, whether a step has ended (which the sum of the counters need not show), and the steps
 -- to look at (each once; null: none).
 create or replace function taskq.take_workflow_asks(

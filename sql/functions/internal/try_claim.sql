@@ -1,4 +1,4 @@
--- Finds out which of these rows, locked by the caller, can be claimed: claims each alone, and undoes that. The first
+-- Tests which of these rows, locked by the caller, can be claimed: claims each alone, and rolls that back. The first
 -- _start of them start at once. Returns the first _most that can be claimed, those before them that cannot, with their
 -- errors (null: none), and how many it has tried: a trigger that waits for locks must not outlast the client's
 -- patience.
@@ -38,7 +38,7 @@ begin
     when sqlstate 'TQ001' then
       claimable := claimable || row_at;
     when others then
-      -- Leave to the caller what is no fault of a task (no space left, server shutdown).
+      -- Raise errors that are not the fault of a task (no space left, server shutdown).
       if taskq.is_server_fault(sqlstate) then
         raise;
       end if;

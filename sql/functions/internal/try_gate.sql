@@ -1,5 +1,5 @@
--- Finds out which of these tasks, locked by the caller, the database lets it give this gate: writes each alone, and
--- undoes that. Returns the first _most of them (able), and those before them that it does not, with their errors
+-- Tests which of these tasks, locked by the caller, the database lets it give this gate: writes each alone, and rolls
+-- that back. Returns the first _most of them (able), and those before them that it does not, with their errors
 -- (refused; null: none). What it has not tried by _until is in neither. See taskq.try_claim.
 create or replace function taskq.try_gate(
   _ids bigint[], _gate "char", _most integer, _ts timestamptz, _until timestamptz, out able bigint[], out refused jsonb

@@ -2,8 +2,8 @@
 -- then as long for that of its step. For a task whose key some sessions replace without a pause: each takes over the
 -- row as the one before it commits, so a lock that skips it finds it free only by chance [8 sessions: not once in 15 s;
 -- this way within 0.4 s]. Call it before anything else is locked: a transaction that holds no other lock cannot be part
--- of a deadlock, and whoever has a step and wants its task waits no longer than that. _id is the value of the option
--- wait_for (null: there is none to wait for), and _of names the call that has it.
+-- of a deadlock, and a session that has a step locked and wants its task waits no longer than that. _id is the value of
+-- the option wait_for (null: there is none to wait for), and _of names the call that has it.
 create or replace function taskq.wait_for_row(_of text, _worker integer, _id jsonb)
 returns void
 language plpgsql security definer

@@ -1,5 +1,5 @@
--- Wakes a worker that attends to what workflows ask for, as taskq.wake does: one that serves this queue, else any that
--- sleeps. Every claim attends to all workflows.
+-- Wakes a worker for the asks of workflows, as taskq.wake does: one that serves this queue, else any that sleeps. Every
+-- claim attends to all workflows.
 create or replace function taskq.wake_any(_queue text, _ts timestamptz)
 returns void
 language plpgsql security definer

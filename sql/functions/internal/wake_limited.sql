@@ -1,6 +1,6 @@
 -- Wakes workers for the places that these held tasks, which an outcome, a give-back or a rescue is about to free, leave
--- in queues with a max_running. The next claim sees that they are free; see taskq.take_limits. Also where places were
--- free already: a claim that runs now may be taking them, and counts these tasks still.
+-- in queues with a max_running. The next claim sees that they are free; see taskq.take_limits. Also if places were free
+-- already: a claim that runs now may be taking them, and still counts these tasks.
 create or replace function taskq.wake_limited(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer

@@ -1,6 +1,6 @@
--- Looks at a page of the tasks that an operation has revived and that had not ended, from behind _after on (0: the
--- first), and forgets those that have. Returns how many of them have ended, how many of those died again, and where the
--- next page begins.
+-- Checks a page of the tasks that an operation has revived and that had not ended, after _after (0: from the first),
+-- and forgets those that have ended. Returns how many have ended, how many of those died again, and where the next page
+-- begins.
 create or replace function taskq.watch_revived(
   _operation bigint, _after bigint, out ended bigint, out died bigint, out watched_to bigint
 )

@@ -1,5 +1,5 @@
--- Returns why an operation has to stop: more of what it revived has died again than stop_at allows. Null: it may go on.
--- Of a canary, the share is that of all its letters, so that it stops as soon as that is certain; later that of the
+-- Returns why an operation has to stop: more of the tasks it revived have died again than stop_at allows. Null: it may
+-- continue. For a canary, the share is of all its letters, so that it stops as soon as that is certain; later, of the
 -- tasks that have ended, and of ten at least.
 create or replace function taskq.why_stopped(operation taskq.operations)
 returns text

@@ -1,5 +1,5 @@
--- Deletes what those of these tasks that wait for their time have asked for: the caller changes them, and they ask
--- again. Leaves an ask that a claim has locked: it finds out that it is out of date.
+-- Deletes the asks of those of these tasks that wait for their time: the caller changes them and leaves new asks. Skips
+-- an ask that a claim has locked: the claim finds that it is out of date.
 create or replace function taskq.withdraw_asks(_ids bigint[])
 returns void
 language sql security definer

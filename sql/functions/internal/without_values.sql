@@ -1,6 +1,6 @@
--- Returns the message of an error without what differs between tasks: quoted text, what follows a `=`, and words with a
--- digit, a slash or an @ (numbers, ids, times, paths, addresses) or of eight hexadecimal letters. A list of such counts
--- as one.
+-- Returns the message of an error without the parts that differ between tasks: quoted text, what follows a `=`, and
+-- words with a digit, a slash or an @ (numbers, ids, times, paths, addresses) or of eight hexadecimal letters. A list
+-- of such counts as one.
 create or replace function taskq.without_values(_message text)
 returns text
 language sql immutable parallel safe

@@ -1,5 +1,5 @@
--- Makes the task that follows an event of a workflow (`end`, `failing` or `step`), as taskq.insert_plain takes it: the
--- payload is what was given for it and, as `workflow`, {id, name, state} with what else is said of it.
+-- Makes the task that follows an event of a workflow (`end`, `failing` or `step`), as taskq.insert_plain takes it: its
+-- payload is the one given for it and, as `workflow`, {id, name, state} with its other fields.
 create or replace function taskq.workflow_callback(
   _event text, _callback jsonb, _id bigint, _name text, _state text, _more jsonb default '{}'
 )

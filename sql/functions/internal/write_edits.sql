@@ -1,5 +1,5 @@
 -- Writes these changes (as in taskq.edit) to these waiting tasks, which the caller has locked, leaves
--- asks for their groups and wakes workers. _due: the time that they are to wait for; null: theirs stays.
+-- asks for their groups and wakes workers. _due: the new due time; null: theirs stays.
 create or replace function taskq.write_edits(_ids bigint[], _changes jsonb, _due timestamptz, _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -58,7 +58,7 @@ begin
   insert into taskq.asks (due_at, queue, key)
   select t.available_at, t.queue, t.group_key from taskq.tasks t
   where t.id = any (_ids) and t.gate = 's' and _due > _ts;
-  -- Claims that run now pass rows that are locked here: send them back to those that keep their place.
+  -- Claims that run now skip rows that are locked here: send them back for rows that keep their place.
   perform taskq.wake(l.queue, l.due, l.due < _ts)
   from (
     select t.queue, min(t.available_at) as due from taskq.tasks t

@@ -1,6 +1,6 @@
 select taskq.add_types(array['db_function', 'email', 'sms', 'file_delete']);
 
--- What an operator has set stays.
+-- Settings of an operator stay.
 select taskq.set_queue(
   'queues',
   '{"retention": "ever", "errors_retention": "ever", "max_losses": 2147483647, "on_failure": "complete"}'

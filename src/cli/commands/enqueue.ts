@@ -10,7 +10,7 @@ interface EnqueueOptions extends TaskOptions {
   readonly file?: string;
   readonly envelope?: true;
   readonly skipBad?: true;
-  /** True: without a time limit. */
+  /** True: wait without a time limit. */
   readonly wait?: string | true;
   readonly allowUnknown?: true;
 }

@@ -71,7 +71,7 @@ export const grants: CliCommand<GrantsOptions> = {
   },
 };
 
-/** A table that changes its owner is locked: whoever comes next would wait as long as we wait for a reader. */
+/** A table that changes its owner is locked: while we wait for a reader, all later statements would wait too. */
 const LOCK_TIMEOUT = "set local lock_timeout = '1s';";
 
 const EXPLANATION = `

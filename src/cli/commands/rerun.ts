@@ -114,7 +114,7 @@ async function checkPayloads(context: Context, ids: readonly string[], payload: 
   }
 }
 
-/** How a page of found tasks runs again: those whose payload their handler's schema takes. */
+/** Rerun a page of found tasks: those whose payload their handler's schema accepts. */
 async function rerunIn(
   context: Context,
   { db }: Asked,

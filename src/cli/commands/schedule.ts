@@ -1,6 +1,6 @@
 import type { CliCommand } from '../run/command.ts';
 
-/** `taskq schedule …`: what is enqueued again and again. */
+/** `taskq schedule …`: tasks enqueued at regular times. */
 export const schedule: CliCommand = {
   subcommands: [
     {

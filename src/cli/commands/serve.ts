@@ -54,7 +54,7 @@ read. At any other address every request needs a token (taskq tokens add), and t
     const server = createServer({
       ...(isLocal && {
         hosts,
-        // Who sends a token expects its role: a wrong one is refused, not taken for none.
+        // A caller with a token expects its role, so refuse a wrong token instead of ignoring it.
         authorize: (request) =>
           request.headers.has('authorization') ? null : (login?.callerOf(request) ?? { role: 'viewer' }),
       }),

@@ -48,7 +48,6 @@ async function follow(context: Context, id: string): Promise<number> {
   return reportFollowedEnd(context, end);
 }
 
-/** The error for an unknown id. */
 export function noSuchTask(id: string): TaskqError {
   return new TaskqError('no_such_task', unknownTask(id));
 }

@@ -121,8 +121,8 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
 }
 
 /**
- * Let what handlers print to stdout go to stderr, as from their own processes: stdout has the log, line by line, which
- * is written past this stream.
+ * Redirect what handlers print on stdout to stderr, as in their own processes. The log has stdout to itself; its lines
+ * bypass this stream.
  */
 function divertStdout(): void {
   process.stdout.write = process.stderr.write.bind(process.stderr);
@@ -185,7 +185,7 @@ function maxTasksOf(text: string): number {
   throw badOption(`--max-tasks ${text}: expected a number from 1 on`);
 }
 
-/** Once hurried, wait no longer than this for a database that does not answer. */
+/** After a second signal, wait at most this long for a database that does not answer. */
 const HURRIED_MS = 1800;
 
 function afterHurry(hurry: AbortSignal): Promise<'late'> {
@@ -194,7 +194,7 @@ function afterHurry(hurry: AbortSignal): Promise<'late'> {
   });
 }
 
-/** Those of the configuration. */
+/** The schedules of the configuration. */
 async function configuredSchedules({ schedules }: Config) {
   if (schedules === null) return [];
   const { newScheduleOf } = await import('../../domain/schedule/definition.ts');

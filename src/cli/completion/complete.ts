@@ -33,7 +33,7 @@ export async function complete(words: readonly string[], namesOf: NamesOf): Prom
   return { kind: 'offers', offers: unique };
 }
 
-/** The line names another database than the settings. */
+/** The line names a database other than that of the settings. */
 const ELSEWHERE = /^--(database-url|config|env-file)\b/;
 
 /** The completions, or the kind of names to ask the database for. */

@@ -43,7 +43,7 @@ const BY_NAME: Readonly<Record<string, Known>> = {
   workflow: 'workflows',
 };
 
-/** The user has pressed a key and waits. */
+/** The user has pressed a key and is waiting. */
 const PATIENCE_MS = 1000;
 const MOST = 100;
 

@@ -2,11 +2,10 @@ import type { Command, Option } from 'commander';
 import { COMMANDS } from '../commands.ts';
 import type { CliCommand, CommandEntry } from '../run/command.ts';
 
-/** What the words before the cursor say: the command, and what may follow. */
+/** The parsed words before the cursor: the command, and what may follow. */
 export interface WordsBefore {
   readonly command: Command;
   readonly cli: CliCommand;
-  /** Its subcommands. */
   readonly entries: readonly CommandEntry[];
   /** The default subcommand, if it has one. */
   readonly standIn: Command | undefined;

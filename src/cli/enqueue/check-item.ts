@@ -111,7 +111,7 @@ function envelopeOf(text: string, value: unknown): Envelope {
   };
 }
 
-/** Say where in the input: a JSON error's position is given within the file. */
+/** Add the place in the input: a JSON error's position is given within the file. */
 function placeOf(item: InputItem, error: TaskqError): string {
   const isLine = item.kind === 'line';
   const name = `${item.kind} ${item.number}`;

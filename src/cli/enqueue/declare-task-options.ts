@@ -12,7 +12,7 @@ export const TASK_SUGGESTIONS: Suggestions = {
   retention: ['none', 'ever'],
 };
 
-/** Declare the options of a task that is enqueued now or again and again. */
+/** Declare the options of a task, enqueued now or by a schedule. */
 export function declareTaskOptions(command: Command): Command {
   return command
     .option('--queue <queue>', 'queue to put the task into (default)')

@@ -39,7 +39,8 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
   const made = await withKnownCallbacks(await newTask(type, payload, asked, schema), lookUp);
 
   const db = await context.database();
-  // Allow unknown types: the lookup has checked them, here first, and the database may not know them yet.
+  // Allow unknown types: the lookup has checked them, first among the handlers here, and the database may not know them
+  // yet.
   const enqueued = await enqueue(db, made, true);
   if (!enqueued.created) {
     const holds = `task ${enqueued.id} holds the key ${printable(JSON.stringify(stored.key))}`;

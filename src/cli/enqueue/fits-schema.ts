@@ -5,7 +5,9 @@ import { refuseMisfit } from '../../queue/protocol/new-task.ts';
 import type { Context } from '../run/context.ts';
 import { typeLookUp } from './known-types.ts';
 
-/** Says why the schema of a type's local handler refuses a payload; null: it accepts it, or there is none here. */
+/**
+ * Returns why the schema of a type's local handler refuses a payload; null: it accepts it, or there is no schema here.
+ */
 export type FindProblem = (type: string, payload: unknown) => Promise<string | null>;
 
 /** Make a function that checks payloads as enqueue does. */

@@ -7,11 +7,10 @@ import { startProgress } from '../present/progress.ts';
 import type { Context } from '../run/context.ts';
 import type { Spool } from './spool.ts';
 
-/** A task that was to replace the holder of its key, which has another type or group. */
+/** A task that could not replace the holder of its key, which has another type or group. */
 export interface RefusedLine {
   readonly line: number;
   readonly holder: string;
-  /** The type of the holder. */
   readonly type: string;
   /** The group of the holder; null: none. */
   readonly group: string | null;
@@ -24,8 +23,8 @@ export interface InsertListener {
 }
 
 /**
- * Enqueue the spooled tasks, a transaction per bulk. A failure or a signal midway throws TaskqError, which says how
- * many are in and where the rest begins.
+ * Enqueue the spooled tasks, a transaction per bulk. A failure or a signal midway throws TaskqError, which reports how
+ * many are enqueued and where the rest begins.
  */
 export async function insertSpooled(
   context: Context,
@@ -59,7 +58,7 @@ export async function insertSpooled(
 /** How our functions begin the refusal of one task, with its place in the bulk. */
 const ONE_REFUSED = /^task (\d+)(?= cannot be enqueued)/;
 
-/** Say where the rest begins, and which line the server refused. A bug stays as it is. */
+/** Add where the rest begins, and which line the server refused. A bug stays as it is. */
 function withRest(error: PartlyEnqueuedError, spool: Spool): unknown {
   if (!(error.cause instanceof TaskqError)) return error.cause;
   const place = ONE_REFUSED.exec(error.message)?.[1];

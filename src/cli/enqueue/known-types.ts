@@ -12,7 +12,7 @@ import { configuredDefaults, type EnqueueDefaults } from './task-options.ts';
 /** A type that a task may have. */
 export interface KnownType {
   readonly name: string;
-  /** What the configuration sets and the database does not. */
+  /** The settings that only the configuration has. */
   readonly defaults: EnqueueDefaults;
   /** The schema of its handler here; undefined: there is none. */
   readonly schema: StandardSchema | undefined;
@@ -65,7 +65,9 @@ export async function lookUpAll(types: readonly (string | undefined)[], lookUp: 
   for (const type of types) if (type !== undefined) await lookUp(type);
 }
 
-/** Leave out what workers registered or an operator set: SQL resolves that for every producer, and it wins. */
+/**
+ * Leave out what workers registered or an operator set: SQL resolves that for every producer, and it takes precedence.
+ */
 async function unlessRegistered(
   context: Context,
   type: string,

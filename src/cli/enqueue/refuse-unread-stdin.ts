@@ -5,7 +5,7 @@ import { badOption } from '../../lib/bad-option.ts';
 const PATIENCE_MS = 2000;
 
 /**
- * Make sure that stdin is empty where the command does not read it: `echo '{"a":1}' | taskq enqueue type` intends its
+ * Make sure that stdin is empty where the command does not read it: `echo '{"a":1}' | taskq enqueue type` means its
  * payload, not `{}`. Reading stdin by default would be wrong: in a shell's `while read`, it holds the next lines.
  * Throws TaskqError (exit 2); so too for a pipe that stays open and silent.
  */

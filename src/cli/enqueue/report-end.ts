@@ -30,7 +30,10 @@ export async function reportEnd(
   return concludeEnd(context, waited.end);
 }
 
-/** Print how a followed task ended, as `reportEnd` does; with --json on one line, as those before. Returns 0 or 1. */
+/**
+ * Print how a followed task ended, as `reportEnd` does; with --json on one line, like the events before. Returns 0 or
+ * 1.
+ */
 export async function reportFollowedEnd(context: Context, end: EndRow): Promise<number> {
   const { id, status, result, result_note, reason, error } = end;
   const document = { event: 'end', id, status, result, result_note, reason, error };
@@ -43,7 +46,7 @@ function resultText({ status, result }: EndRow, { columns }: Screen): string {
   return status === 'completed' ? stringifyExact(result, columns === null ? 0 : 2) : '';
 }
 
-/** Say on stderr why there is no result, or none that could be stored. Returns 0 or 1. */
+/** Print on stderr why there is no result, or why it could not be stored. Returns 0 or 1. */
 function concludeEnd({ output }: Context, end: EndRow): number {
   const isCompleted = end.status === 'completed';
   if (output.format === 'text') {

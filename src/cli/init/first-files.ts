@@ -6,12 +6,12 @@ import { nextCommands } from './next-commands.ts';
 import { describeProject } from './project.ts';
 import { type WantedFile, writeMissing } from './write-missing.ts';
 
-/** What `taskq init` has done, by paths from the current directory, and the commands to go on with. */
+/** What `taskq init` has done, by paths from the current directory, and the next commands. */
 export interface Initialised {
   readonly created: readonly string[];
   readonly kept: readonly string[];
   readonly next: readonly string[];
-  /** What a kept file must do; null: nothing is asked of any. */
+  /** What a kept file must do; null: nothing is required. */
   readonly demand: string | null;
 }
 

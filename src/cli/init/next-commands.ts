@@ -26,7 +26,7 @@ export function nextCommands(
       ? tests.map(
           (test) => `${env.DATABASE_URL ? '' : `DATABASE_URL="$(${taskq} db url)" `}${testCommand(test)}`,
         )
-      : []), // what a test knows is the environment
+      : []), // a test reads only the environment
   ];
 }
 
@@ -55,7 +55,7 @@ function commandName(env: Environment): string {
   return env.npm_command === 'exec' ? 'npx taskq' : 'taskq';
 }
 
-/** What says which database is meant, where nothing does yet. */
+/** The command that chooses a database, if nothing has chosen one yet. */
 function databaseCommands(env: Environment, config: Config): string[] {
   const isMeant =
     config.databaseUrl !== null ||

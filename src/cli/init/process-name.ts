@@ -37,7 +37,7 @@ export function parseProcessName(text: string, longest: string): ProcessName {
 
 const DEFAULT_SCHEMA = 'supervisors';
 
-/** Nothing that SQL would have to quote, but for reserved words: those matter for the schema, which stands alone. */
+/** Only names that SQL need not quote. Reserved words matter only for the schema, which stands alone. */
 const PART = /^[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/;
 
 /** PostgreSQL cuts identifiers that are longer, in bytes. */

@@ -45,13 +45,13 @@ export async function writeSupervisor(context: Context, asked: string): Promise<
   return { created, kept, next: supervisorCommands(context.env, values, process, sql), demand };
 }
 
-/** What a handler of supervisors has to do that was there before. */
+/** What an existing handler of supervisors has to do. */
 function demandOf(path: string): string {
   return `${path} must retry what fails, as a dbFunctionHandler does that sets no onFailure: after a failure that
 completes its task, no supervisor looks at the process again.`;
 }
 
-/** Throw `bad_option` if there is such a file, of a process of the same name in another schema. */
+/** Throw `bad_option` if the file exists, for a process of the same name in another schema. */
 async function refuseOther(path: string, shown: string, { schema, name }: ProcessName): Promise<void> {
   const kept = await readFile(path, 'utf8').catch(() => undefined);
   const kickoff = `${schema}.kickoff_${name}`;

@@ -35,10 +35,9 @@ export function declareSettings(command: Command, settings: Settings, after: Opt
   return command;
 }
 
-/** By setting: the flags of an option that goes with it, and what it is about. */
+/** By setting: the flags of an option that goes with it, and its description. */
 type OptionsAfter = Readonly<Partial<Record<keyof typeof OPTIONS, readonly [flags: string, about: string]>>>;
 
-/** The completions for these settings. */
 export function settingSuggestions(settings: Settings): Record<string, readonly string[]> {
   return Object.fromEntries(
     namesOf(settings).map((name) => [name, [...OPTIONS[name].suggestions, 'default']]),

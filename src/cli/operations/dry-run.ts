@@ -7,7 +7,7 @@ import type { Asked } from '../select/bulk.ts';
 import { NO_TASK_MATCHES } from '../select/misspelt.ts';
 import { operationFilterOf } from '../select/task-selection.ts';
 
-/** Show on which tasks a verb would act, with these changes if it is an edit, and change nothing. */
+/** Show which tasks a verb would act on, with these changes if it is an edit, and change nothing. */
 export async function tryOut(
   context: Context,
   { db, selection, acting }: Asked,

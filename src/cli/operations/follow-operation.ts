@@ -12,12 +12,12 @@ import { noSuchOperation } from './no-such-operation.ts';
 
 /** The longest pause between two looks. */
 const LOOK_MS = 1000;
-/** The shortest, so that an operation without a rate leaves time to others. */
+/** The shortest pause, so that an operation without a rate leaves time for other work. */
 const REST_MS = 20;
 
 /**
- * Advance an operation until it has ended, and show its progress. A signal ends that, not the operation, which workers
- * go on with. Returns the exit code: 0 if it has completed and no task failed.
+ * Advance an operation until it has ended, and show its progress. A signal ends only the display: workers continue the
+ * operation. Returns the exit code: 0 if it has completed and no task failed.
  */
 export async function followOperation(context: Context, id: string): Promise<number> {
   const db = await context.database();

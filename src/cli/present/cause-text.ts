@@ -6,7 +6,9 @@ import { pauseText } from './pause-text.ts';
 import { printable } from './printable.ts';
 import { localTime, relativeTime, roughly } from './times.ts';
 
-/** Say what keeps a task of this queue and type from running, or where it is, as a sentence without a full stop. */
+/**
+ * Describe what keeps a task of this queue and type from running, or where it is, as a sentence without a full stop.
+ */
 export function causeText(cause: Cause<string>, { queue, type }: QueueAndType, now: number): string {
   const at = (time: string) => `${localTime(time)} (${relativeTime(time, now)})`;
   switch (cause.cause) {

@@ -42,10 +42,10 @@ function changeOf({ filter, settings, before, task_ids: ids }: AuditRow): string
   return [...(filter === null ? [] : [`of ${JSON.stringify(filter)}`]), ...changes].join(', ') || '-';
 }
 
-/** What an action is about, among what it set. */
+/** The settings of an action that name its object. */
 const NAMED = ['workflow', 'schedule'];
 
-/** What was before; of tasks it is known by their ids, and shown for one alone. */
+/** The old values; for tasks, stored by id, and shown only if there is one. */
 function oldOf(before: AuditRow['before'], ids: AuditRow['task_ids']): Readonly<Record<string, unknown>> {
   const old = (before ?? {}) as Readonly<Record<string, unknown>>;
   if (ids === null) return old;

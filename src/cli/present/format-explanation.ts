@@ -26,7 +26,7 @@ export function formatExplanation(explanation: Explanation, screen: Screen): str
   ].join('\n');
 }
 
-/** What others have to leave to it, the first that applies. */
+/** What other tasks have to give up for it, the first that applies. */
 const WAITS: readonly (readonly [Cause<string>['cause'], string])[] = [
   ['group_full', 'a slot of its group'],
   ['max_running', 'others of its queue to end'],

@@ -26,7 +26,7 @@ export function formatOperations(operations: readonly ListedOperation[], screen:
       { title: 'FAILED', cell: ({ failed }) => withCommas(failed), align: 'right', leaves: 3 },
       {
         title: 'DIED',
-        // `+`: others had not ended when the operation had.
+        // `+`: others had not ended when the operation ended.
         cell: ({ dead_again: died, not_ended: open }) =>
           died === null ? '-' : `${withCommas(died)}${open === 0 ? '' : '+'}`,
         align: 'right',
@@ -89,7 +89,7 @@ function awaitedText({ waits_for: ids }: ListedOperation): string {
   return ids === null || ids.length === 0 ? '' : ` (task${ids.length === 1 ? '' : 's'} ${ids.join(', ')})`;
 }
 
-/** What became of the tasks that failed, a line for each; at most a hundred. */
+/** The failed tasks with their errors, a line for each; at most a hundred. */
 export function failureLines({ failures }: ListedOperation): string[] {
   return failures.map(({ id, answer, error }) =>
     printable(
@@ -112,7 +112,7 @@ function matchedText({ matched, at_least: isMore }: ListedOperation): string {
   return `${withCommas(matched)}${isMore ? '+' : ''}`;
 }
 
-/** Without what every filter has. */
+/** Leave out what every filter has. */
 function filterText({
   status: _,
   by_hand: byHand,

@@ -48,7 +48,7 @@ export function formatQueues(queues: readonly ListedQueue[], screen: Screen): st
   );
 }
 
-/** What the queue sets for groups, such as `1, hold`. */
+/** The queue's settings for groups, such as `1, hold`. */
 function groupsText(queue: ListedQueue): string {
   const { group_limit, group_rate, group_burst, group_order, group_on_dead, group_by } = queue;
   const set = [

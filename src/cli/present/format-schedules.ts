@@ -22,7 +22,7 @@ export function formatSchedules(schedules: readonly ListedSchedule[], screen: Sc
       {
         title: 'STATUS',
         leaves: 4,
-        // What the last tick has come to: the task may be that of an earlier one.
+        // The outcome of the last tick: the task may be that of an earlier one.
         cell: ({ last_status, last_error }) => (last_error === null ? (last_status ?? '-') : 'not replaced'),
         paint: (text, { last_status, last_error }) =>
           last_status === 'dead' || last_error !== null ? screen.paint.red(text) : text,

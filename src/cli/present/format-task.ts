@@ -16,11 +16,11 @@ import { progressText } from './progress-text.ts';
 import { backoffText } from './settings-text.ts';
 import { localTime, relativeTime, roughly } from './times.ts';
 
-/** What the task's own row does not say. */
+/** What the task's own row lacks. */
 export interface Surroundings {
-  /** Why it does not start although it is due, if so. */
+  /** Why it does not start although it is due; absent if it can. */
   readonly waits?: string;
-  /** Of a dead letter's queue. */
+  /** How long a dead letter's queue keeps it. */
   readonly deadRetention?: DeadRetention;
 }
 
@@ -187,7 +187,7 @@ function history({ errors, logs, actions, finished_at }: ShownTask, screen: Scre
     .map(({ text }) => text);
 }
 
-/** A cancel ends a waiting task at that very time; of a held one it is a request. */
+/** A cancel ends a waiting task at once; for a held one it is a request. */
 function action({ at, verb, role, by, reason }: Action, finishedAt: unknown, { paint, now }: Screen): string {
   const who = printable(by === null ? role : `${role} (${by})`);
   const why = reason === null ? '' : `: ${printable(reason)}`;
@@ -195,7 +195,7 @@ function action({ at, verb, role, by, reason }: Action, finishedAt: unknown, { p
   return `\n${paint.bold(title)}  ${paint.dim(`${localTime(at)} (${relativeTime(at, now)}) by ${who}${why}`)}`;
 }
 
-/** What a verb has done, by its name. */
+/** The action of a verb in the past tense, by its name. */
 const DONE: Readonly<Record<string, string>> = {
   'dead add': 'added as a dead letter',
   cancel: 'cancelled',
@@ -204,7 +204,7 @@ const DONE: Readonly<Record<string, string>> = {
   revive: 'revived',
 };
 
-/** A stack that the attempt before had too is left out. */
+/** Leave out a stack that the attempt before also had. */
 function attempt(failed: AttemptError, before: AttemptError | undefined, { paint, now }: Screen): string {
   const took = failed.ran_ms === null ? '' : `, ran ${roughly(failed.ran_ms)}`;
   const by = failed.lease_owner === null ? '' : ` on ${printable(failed.lease_owner)}`;

@@ -58,7 +58,7 @@ export function formatTypes(types: readonly ListedType[], screen: Screen): strin
   );
 }
 
-/** The setting or, of an open one, since when and what ends it. */
+/** The setting or, if the breaker is open, since when and what closes it. */
 function breakerOf({ breaker, ...open }: ListedType, now: number): string {
   const { breaker_opened_at: openedAt, breaker_probe_at: probeAt, breaker_probe_id: probe } = open;
   if (openedAt === null) return breakerText(breaker);

@@ -170,7 +170,7 @@ function tookOf({ status, started_at, ended_at }: ShownStep, now: number): strin
   return status === 'running' ? roughly(Math.max(0, now - Date.parse(started_at))) : '-';
 }
 
-/** Why it waits, or why it died; and the parents below which it does not stand. */
+/** Why it waits, or why it died; and its other parents, under which the tree does not show it. */
 function noteOf(step: ShownStep, statuses: ReadonlyMap<string, string>, now: number): string {
   if (step.waits) return waitsText(step, statuses);
   const others = step.parents.slice(1).map((parent) => parent.step);
@@ -188,13 +188,13 @@ function stateNote({ status, due_at, reason, cancelled_by, parents }: ShownStep,
   return status === 'gone' ? 'its task was deleted' : '';
 }
 
-/** Of a step without parents that it waits for, its time has not come. */
+/** A step that waits for no parent waits for its time. */
 function waitsText({ parents }: ShownStep, statuses: ReadonlyMap<string, string>): string {
   const unmet = parents
     .filter((parent) => !parent.is_met)
     .map(({ step }) => ({ step, status: statuses.get(step) ?? 'gone' }));
   if (unmet.length === 0) return 'a worker releases it next';
-  // It stands below its first parent.
+  // The tree shows it below its first parent.
   if (unmet.length === 1 && unmet[0]!.step === parents[0]!.step) return 'waits for its parent';
   // The ends of others are counted by the next claim.
   const wanted = unmet.toSorted(

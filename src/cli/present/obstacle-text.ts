@@ -3,7 +3,7 @@ import { findObstacles, type Obstacle, type QueueAndType } from '../../queue/ins
 import type { TaskRow } from '../../queue/inspect/task-row.ts';
 import { printable } from './printable.ts';
 
-/** Say why a due task does not start, as a sentence without a full stop. */
+/** Describe why a due task does not start, as a sentence without a full stop. */
 export function obstacleText({ queue, type, reason, worker }: Obstacle): string {
   const [shownQueue, shownType] = [printable(queue), printable(type)];
   switch (reason) {
@@ -36,7 +36,9 @@ export function isDue({ status, available_at, waits_for }: TaskRow, now: number)
   return (status === 'pending' || status === 'blocked') && Date.parse(String(available_at)) <= now;
 }
 
-/** Say what keeps tasks of these queues and types from starting, a sentence for each reason; empty: nothing does. */
+/**
+ * Describe what keeps tasks of these queues and types from starting, a sentence for each reason; empty: nothing does.
+ */
 export async function obstaclesTo(db: Queryable, pairs: readonly QueueAndType[]): Promise<string[]> {
   return [...new Set((await findObstacles(db, pairs)).map(obstacleText))];
 }

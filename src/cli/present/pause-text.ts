@@ -4,7 +4,10 @@ import { localTime, relativeTime, roughly } from './times.ts';
 
 type Pause = Pick<ListedQueue, 'paused_at' | 'paused_until' | 'paused_by' | 'pause_reason'>;
 
-/** Say who paused a queue, until when, and why: `paused until 2030-01-31 09:00:00 (2h) by ann@host, 3m ago: deploy`. */
+/**
+ * Describe who paused a queue, until when, and why: `paused until 2030-01-31 09:00:00 (2h) by ann@host, 3m ago:
+ * deploy`.
+ */
 export function pauseText({ paused_at, paused_until, paused_by, pause_reason }: Pause, now: number): string {
   const by = paused_by === null ? '' : ` by ${paused_by}`;
   const who = `${by}, ${relativeTime(paused_at, now)}`;

@@ -4,7 +4,7 @@ import type { Output } from '../run/output.ts';
 export interface Progress {
   /** Show the progress so far. */
   update(text: string): void;
-  /** Leave the line to something else that is printed meanwhile. */
+  /** Clear the line for other output. */
   aside(print: () => Promise<void>): Promise<void>;
   /** Remove it from the screen. The caller reports the result. */
   end(): void;

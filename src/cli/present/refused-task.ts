@@ -14,8 +14,8 @@ export interface Advice {
 export const RUN_AGAIN = 'run it again: taskq rerun <id>, or a step with its workflow: taskq workflow retry';
 
 /**
- * Say in a line the state of a task that a verb refused, and which verb to use instead; `<id>` in an advice is the
- * task's. Status null: the task is not known.
+ * Describe in a line the state of a task that a verb refused, and which verb to use instead; `<id>` in the advice is
+ * the task's. Status null: the task is not known.
  */
 export function refusedTask(id: string, status: string | null, advice: Advice): string {
   const what = status === null ? unknownTask(id) : `task ${id} ${statusText(status)}`;
@@ -23,7 +23,7 @@ export function refusedTask(id: string, status: string | null, advice: Advice): 
   return `taskq: ${what}${hint === undefined ? '' : ` — ${hint}`}`;
 }
 
-/** Print that for each, for people; a document of --json already has it. */
+/** Print that line for each task, for people; with --json the document already has it. */
 export function complainOfRefused(
   { format, complain }: Output,
   refused: readonly { readonly id: string; readonly status: string | null }[],

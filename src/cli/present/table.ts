@@ -17,7 +17,7 @@ export interface Column<Row> {
 
 /**
  * Lay out rows under their titles, aligned. Keeps lines within the terminal: first shrinks the columns that may shrink,
- * then leaves columns out, as `leaves` says, then cuts all. Without a terminal it does none of that.
+ * then leaves columns out, as `leaves` says, then cuts all. Without a terminal it shrinks nothing.
  */
 export function formatTable<Row>(
   all: readonly Column<Row>[],

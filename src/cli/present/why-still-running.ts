@@ -4,7 +4,7 @@ import { showTask } from '../../queue/inspect/show-task.ts';
 import { printable } from './printable.ts';
 import { roughly } from './times.ts';
 
-/** Say why a task that was asked to end still runs, as a sentence without a full stop. */
+/** Describe why a task that was asked to end still runs, as a sentence without a full stop. */
 export async function whyStillRunning(db: Queryable, id: string): Promise<string> {
   const owner = (await showTask(db, id))?.lease_owner;
   if (typeof owner !== 'string') return `see taskq show ${id}`;

@@ -6,26 +6,25 @@ export type TreeLine =
   | {
       readonly kind: 'folded';
       readonly lead: string;
-      /** What they have in common; null: nothing. */
+      /** A step that stands for all of them; null: they are not alike. */
       readonly like: ShownStep | null;
-      /** How many there are. */
       readonly count: number;
-      /** How they follow: beside each other, one after the other, or in any way below the line before. */
+      /** Their arrangement: beside each other, one after the other, or in any way below the line before. */
       readonly how: 'beside' | 'in a row' | 'below';
-      /** How many stand below them, and are not shown either. */
+      /** How many hidden steps stand below them. */
       readonly below: number;
     };
 
 /** The longest run of siblings, and the longest chain, that is shown whole if its steps are alike. */
 const MOST_ALIKE = 5;
-/** How many of them are shown if there are more. */
+/** How many are shown of a longer one. */
 const SHOWN = 3;
 const MOST_LEVELS = 25;
 const MOST_LINES = 2000;
 
 /**
- * Lays out steps as a tree: each stands below its first parent. Of siblings that are alike, and have alike trees below
- * them, three are shown; of a chain of steps that are alike, its ends. All together at most `mostLines` lines.
+ * Lays out steps as a tree: each stands below its first parent. Shows three of siblings that are alike and have alike
+ * trees below them, the ends of a chain of steps that are alike, and at most `mostLines` lines in all.
  */
 export function workflowTree(steps: readonly ShownStep[], mostLines = MOST_LINES): TreeLine[] {
   const lines: TreeLine[] = [];
@@ -69,7 +68,7 @@ interface Node {
 type Entry =
   | { readonly kind: 'step'; readonly node: Node }
   | (Omit<Extract<TreeLine, { readonly kind: 'folded' }>, 'lead'> & {
-      /** What goes on below it. */
+      /** The continuation below it. */
       readonly node: Node | null;
     });
 
@@ -96,7 +95,7 @@ function rootsOf(steps: readonly ShownStep[]): readonly Node[] {
   return roots;
 }
 
-/** What makes steps alike: type, status, the other parents, and what stands below them. */
+/** The properties that make steps alike: type, status, the other parents, and what stands below them. */
 function shapeOf({ step, children }: Node): string {
   const { type, status, waits, cancelled_by, parents } = step;
   const others = parents.slice(1).map((parent) => parent.step);
@@ -113,7 +112,7 @@ function lineOf(entry: Entry, lead: string): TreeLine {
   return { ...folded, lead };
 }
 
-/** The lines below a line: of a chain of steps that are alike, only how many there are, and its end below that. */
+/** The lines below a line; for a chain of steps that are alike, only their number and the end of the chain. */
 function entriesBelow(entry: Entry): Entry[] {
   const { node } = entry;
   if (entry.kind === 'folded') return node === null ? [] : [{ kind: 'step', node }];
@@ -134,14 +133,14 @@ function isLike({ type, status, waits, parents }: ShownStep, other: ShownStep): 
   return type === other.type && status === other.status && waits === other.waits && parents.length === 1;
 }
 
-/** All that stands below a line, where the tree would become too wide. */
+/** One line for everything below a line, where the tree would become too wide. */
 function cutOff({ kind, node }: Entry): Entry[] {
   if (node === null) return [];
   const count = kind === 'step' ? node.size - 1 : node.size;
   return count === 0 ? [] : [{ kind: 'folded', like: null, count, how: 'below', below: 0, node: null }];
 }
 
-/** The lines for siblings: of more than a few that are alike, the first ones and how many more there are. */
+/** The lines for siblings; if more than a few are alike, the first ones and the number of the others. */
 function entriesOf(siblings: readonly Node[]): Entry[] {
   const alike = new Map<number, number>();
   for (const { shape } of siblings) alike.set(shape, (alike.get(shape) ?? 0) + 1);

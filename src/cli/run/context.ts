@@ -5,7 +5,7 @@ import type { Environment } from './environment.ts';
 import type { GlobalOptions } from './global-options.ts';
 import type { Output } from './output.ts';
 
-/** What a command works with. Reads and opens nothing before a command asks for it. */
+/** The resources of a command. Reads and opens nothing before the command asks for it. */
 export interface Context {
   readonly cwd: string;
   readonly env: Environment;
@@ -22,8 +22,8 @@ export interface Context {
   database(): Promise<Database>;
   onSignal(): OnSignal;
   /**
-   * From now on an aborted `signal` lets the command end by itself, soon. A second signal still ends it at once.
-   * `close`: the first signal is how the command ends, with the exit code that it returns.
+   * From now on, when `signal` aborts, the command ends by itself, soon. A second signal still ends it at once.
+   * `close`: the first signal is the normal end of the command, with the exit code that it returns.
    */
   catchSignals(how?: 'finish' | 'close'): void;
   abort(signal: NodeJS.Signals): void;
@@ -32,7 +32,7 @@ export interface Context {
   close(): Promise<void>;
 }
 
-/** What a first SIGINT or SIGTERM does: end the command at once, let it finish its work, or be its ordinary end. */
+/** What a first SIGINT or SIGTERM does: end the command at once, let it finish its work, or end it normally. */
 export type OnSignal = 'end' | 'finish' | 'close';
 
 export interface ContextOptions {

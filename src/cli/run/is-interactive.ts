@@ -5,9 +5,7 @@ interface Stream {
   readonly isTTY?: boolean;
 }
 
-/**
- * Returns why no person would see that a local database is started; undefined: one at a terminal would.
- */
+/** Returns why a person would not see that a local database is started; undefined: there is a person at a terminal. */
 export function whyUnattended(
   env: Environment,
   streams: { readonly stdin: Stream; readonly stderr: Stream },

@@ -6,8 +6,8 @@ import type { Environment } from './environment.ts';
 const PREFIX = 'TASKQ_';
 
 /**
- * Say which variables are misspelt settings: they begin with TASKQ_, nothing reads them, and the rest of their name is
- * near one. Others are no concern of ours: Kubernetes sets TASKQ_PORT and more in every pod beside a service `taskq`.
+ * Report which variables are misspelt settings: they begin with TASKQ_, nothing reads them, and the rest of their name
+ * is near one. Ignore others: Kubernetes sets TASKQ_PORT and more in every pod beside a service `taskq`.
  */
 export function misspeltVariables(env: Environment): string[] {
   const settings = SETTING_FIELDS.flatMap((field) => settingOf(field).env).filter((name) =>

@@ -10,12 +10,12 @@ export interface ActingOptions {
   readonly why?: string;
 }
 
-/** Declare the options that say who acts, and why. */
+/** Declare the options for who acts, and why. */
 export function declareActing(command: Command): Command {
   return declareName(command).option('--why <text>', 'your reason for the record');
 }
 
-/** Declare the option that names who acts, for a verb whose own `--reason` says why; it takes `--why`, too. */
+/** Declare the option that names who acts, for a verb whose own `--reason` is the reason; it also takes `--why`. */
 export function declareActor(command: Command): Command {
   return declareName(command)
     .addOption(new Option('--why <text>').hideHelp())
@@ -34,7 +34,7 @@ export async function actingOf({ by, why }: ActingOptions): Promise<{ by: string
   return { by: await actorOf(by), ...(reason !== '' && { reason }) };
 }
 
-/** The name of whoever acts. Throws TaskqError (exit 2). */
+/** The name of the person who acts. Throws TaskqError (exit 2). */
 export async function actorOf(by?: string): Promise<string> {
   if (by === undefined) return operatorName();
   const name = by.trim();

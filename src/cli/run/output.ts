@@ -32,7 +32,7 @@ export interface Output {
   data(line: string): void;
   /** Print a message on stderr; not with --quiet. */
   talk(line: string): void;
-  /** Print an error or a warning on stderr. */
+  /** Print an error or a warning on stderr, also with --quiet. */
   complain(line: string): void;
 }
 

@@ -35,7 +35,7 @@ function asJson(error: TaskqError): string {
   return JSON.stringify({
     error: {
       ...{ code, message: oneLine(message), hint: hint === undefined ? null : oneLine(hint) },
-      // What goes on, for a script that asks for it later.
+      // What continues, so that a script can query it later.
       ...(error instanceof WaitDeadlineError && { id: error.id }),
     },
   });

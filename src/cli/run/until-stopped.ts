@@ -37,7 +37,7 @@ export async function untilStopped(
   running.catch(() => {}); // it may fail after it was stopped
   try {
     const code = await Promise.race([running, stopped]);
-    // The event comes later than the end of a command that prints last.
+    // If a command prints just before it ends, the error event comes after its end.
     const failed: NodeJS.ErrnoException | null = process.stdout.errored;
     if (failed !== null && failed.code !== 'EPIPE') throw outputFailed(failed);
     return code;

@@ -66,7 +66,7 @@ async function findWorkers(context: Context, names: readonly string[]): Promise<
         hint: 'taskq workers --all lists all workers',
       });
     }
-    // Workers may share a given name: it means all that live, else the last one that had it.
+    // Workers may share a given name: it means all live ones, else the last one that had it.
     const alive = named.filter(({ stopped_at }) => stopped_at === null);
     found.push(...(alive.length > 0 ? alive : named.slice(0, 1)));
   }

@@ -20,11 +20,11 @@ import {
 } from './task-selection.ts';
 
 export interface BulkOptions extends SelectionOptions, ActingOptions {
-  /** Only say on which tasks the verb would act. */
+  /** Only report which tasks the verb would act on. */
   readonly dryRun?: true;
 }
 
-/** A verb that the user requested: on which tasks, and as whom. */
+/** A verb that the user requested: for which tasks, and in whose name. */
 export interface Asked {
   readonly verb: BulkVerb;
   readonly selection: TaskSelection;
@@ -33,9 +33,9 @@ export interface Asked {
   readonly db: Database;
 }
 
-/** Declare what all verbs take that act on tasks. */
+/** Declare the options that all verbs on tasks take. */
 export function declareVerb(command: Command, verb: BulkVerb): Command {
-  // Why a task is cancelled is shown with it.
+  // The reason of a cancellation is shown with the task.
   const declare = verb === 'cancel' ? declareActor : declareActing;
   return declare(declareSelection(command, verb)).option(
     '--dry-run',
@@ -201,7 +201,7 @@ export async function noteNothing({ output }: Context, { selection, db }: Asked)
   await noteMisspelt(output, db, selection.filter);
 }
 
-/** What a bulk leaves alone: ` (3 added by hand stay)`; empty where that is nothing. */
+/** What a bulk leaves alone: ` (3 added by hand stay)`; empty if nothing. */
 export async function sparedByHand(asked: Asked): Promise<string> {
   const spared = await countSpared(asked);
   return spared === null ? '' : ` (${spared.many} added by hand ${spared.one ? 'stays' : 'stay'})`;

@@ -56,7 +56,7 @@ function print({ output }: Context, id: string, now: Followed, before: Followed 
     else if (!ENDED.includes(status))
       output.talk(`task ${id} is ${status}${WAITS.includes(status) ? `: see taskq explain ${id}` : ''}`);
   };
-  // It logs once it runs; whatever else it becomes comes after its last lines.
+  // It logs only while it runs; every other status comes after its last lines.
   if (isNew && status === 'running') writeStatus();
   const reports = [
     ...now.lines.map((line) => ({ at: line.at, write: () => write('line', line, () => logLine(line)) })),

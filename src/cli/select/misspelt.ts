@@ -9,12 +9,12 @@ import { printable } from '../present/printable.ts';
 import type { Context } from '../run/context.ts';
 import type { Output } from '../run/output.ts';
 
-/** The answer where no task is found, or none that a verb acts on. */
+/** The answer if no task was found, or none that the verb acts on. */
 export const NO_TASK_MATCHES = 'no task matches';
 
 /**
  * Name what may be misspelt in a filter that matched nothing: `type "send-emial" is not known: did you mean
- * "send-email"?`. Say nothing where its type and queue are known, or nothing near is; nor with --json.
+ * "send-email"?`. Prints nothing if its type and queue are known, if no known name is near, or with --json.
  */
 export async function noteMisspelt(
   { format, talk }: Output,
@@ -40,15 +40,15 @@ function lineFor(what: string, name: string, known: readonly string[]): string[]
     : [printable(`${what} ${JSON.stringify(name)} is not known: did you mean ${near.join(' or ')}?`)];
 }
 
-/** Those of these queues that have no live task, setting or pause. */
+/** The queues, among these, that have no live task, setting or pause. */
 export async function unknownQueues(db: Database, names: readonly string[]): Promise<string[]> {
   const known = await knownQueues(db);
   return [...new Set(names)].filter((name) => !known.includes(name));
 }
 
 /**
- * Say that queues which were unknown have had no tasks either, with the nearest known ones: a queue needs no
- * declaration, so any name is accepted.
+ * Note unknown queues that have never had tasks, with the nearest known ones: a queue needs no declaration, so any name
+ * is accepted.
  */
 export async function noteUnusedQueues(
   { talk }: Output,
@@ -76,7 +76,7 @@ export async function acceptedTypes(context: Context): Promise<string[]> {
   return [...files.keys(), ...(await knownTypes(await context.database()))];
 }
 
-/** The note for a type that a verb made known: with the nearest of those that were accepted before. */
+/** The note for a type that a verb made known, with the nearest of the types accepted before. */
 export function newTypeNote(name: string, accepted: readonly string[]): string {
   const hint = didYouMean(name, accepted);
   return printable(`type ${JSON.stringify(name)} is new${hint}; taskq types remove ${name} forgets it`);

@@ -8,8 +8,8 @@ import type { Output } from '../run/output.ts';
 import { noteUnusedQueues, unknownQueues } from './misspelt.ts';
 
 /**
- * Say what somebody who acts on a group may not know: something else than a pause stops it; or it has no task, and a
- * group with a name like it has, or another queue: both need no declaration, so any name is accepted.
+ * Note what a user who acts on a group may not know: something other than a pause stops it, or it has no task while a
+ * similarly named group or another queue has. Groups and queues need no declaration, so any name is accepted.
  */
 export async function noteGroup(output: Output, db: Database, queue: string, group: string): Promise<void> {
   const { holding, waiting, delayed, stops } = await showGroup(db, queue, group);
@@ -28,5 +28,5 @@ export async function noteGroup(output: Output, db: Database, queue: string, gro
   output.talk(printable(`no live task is in group ${JSON.stringify(group)}${hint}`));
 }
 
-/** Among how many a name like it is looked for. */
+/** How many groups to search for a similar name. */
 const GROUPS = 1000;

@@ -6,7 +6,7 @@ import type { Context } from '../run/context.ts';
 
 type CauseName = Cause<string>['cause'];
 
-/** What keeps a task until someone acts. */
+/** The causes that keep a task waiting until someone acts. */
 const UNTIL_SOMEONE_ACTS: readonly CauseName[] = [
   'queue_paused',
   'breaker_open',
@@ -21,8 +21,8 @@ const UNTIL_SOMEONE_ACTS: readonly CauseName[] = [
 
 /**
  * Which causes to mention: after an enqueue, after making a task due, while waiting for its end, of a task that waits for
- * a slot, and of one that is not due. After an enqueue, say nothing of missing workers, which may come later, or of a
- * full group, which may be intended.
+ * a slot, and of one that is not due. After an enqueue, do not mention missing workers, which may come later, or a full
+ * group, which may be intended.
  */
 const NOTED = {
   enqueued: UNTIL_SOMEONE_ACTS,
@@ -42,7 +42,7 @@ export interface Waiting {
 
 const MOST_SAMPLED = 10;
 
-/** Of tasks whose ids are all known, the first. */
+/** The first of the tasks, if all ids are known. */
 export function firstOf(ids: readonly string[]): Waiting {
   return { sample: ids.slice(0, MOST_SAMPLED), hasMore: ids.length > MOST_SAMPLED };
 }
@@ -76,8 +76,8 @@ export function sampled<Task, Answer extends BulkAnswer>(
 }
 
 /**
- * Say why tasks will not start although they are due: a paused queue, say, or a stopped group. A role that may act
- * may lack the right to look: ignore a refusal.
+ * Note why due tasks will not start, for example because of a paused queue or a stopped group. A role that may act may
+ * lack the right to look: ignore a refusal.
  */
 export async function noteWaits(
   context: Context,
@@ -95,7 +95,7 @@ export async function noteWaits(
   }
 }
 
-/** What is worth a word of why these tasks wait, a sentence each, with the tasks that it is about. */
+/** The causes worth mentioning why these tasks wait, a sentence each, with the tasks concerned. */
 export async function waitsOf(
   db: Queryable,
   ids: readonly string[],

@@ -29,7 +29,7 @@ export type TaskSelection =
   | { readonly kind: 'ids'; readonly ids: readonly string[] }
   | { readonly kind: 'filter'; readonly filter: TaskFilter; readonly limit: number | undefined };
 
-/** The selection as the filter of an operation, which knows no limit. */
+/** The selection as the filter of an operation, which has no limit. */
 export function operationFilterOf(selection: TaskSelection): NewOperation['filter'] {
   return selection.kind === 'ids' ? { ids: selection.ids } : selection.filter;
 }

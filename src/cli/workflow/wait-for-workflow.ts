@@ -12,8 +12,8 @@ import { openWaiter } from '../select/wait-for-ends.ts';
 import { noSuchWorkflow } from './no-such-workflow.ts';
 
 /**
- * Wait until a workflow has ended, for at most `limitMs`, and print how: its state on stdout, and on stderr why it has
- * not completed. Returns 0 or 1. Throws TaskqError `wait_deadline` (exit 4) if it has not ended in time.
+ * Wait until a workflow has ended, for at most `limitMs`, and print the end: its state on stdout, and on stderr why it
+ * has not completed. Returns 0 or 1. Throws TaskqError `wait_deadline` (exit 4) if it has not ended in time.
  */
 export async function waitForWorkflow(context: Context, id: string, limitMs: number): Promise<number> {
   const waiter = await openWaiter(context, WORKFLOW_ENDS);

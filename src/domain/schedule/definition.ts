@@ -14,7 +14,10 @@ import { type Expression, parseExpression } from './expression.ts';
 import { type Missed, parseMissed } from './missed-policy.ts';
 import { checkedZone } from './zone.ts';
 
-/** What happens when a tick comes while the task of an earlier one is live: both run, none is added, or it is replaced. */
+/**
+ * What happens when a tick comes while the task of an earlier one is live: both run, no task is added, or the live one
+ * is replaced.
+ */
 export type Overlap = (typeof OVERLAPS)[number];
 
 const OVERLAPS = ['allow', 'skip', 'replace'] as const;

@@ -2,7 +2,7 @@ import type { Expression } from './expression.ts';
 import type { Missed } from './missed-policy.ts';
 import { nextTick } from './next-tick.ts';
 
-/** A tick fires although no worker fired it at once, but only this late: the database restarts, workers change places. */
+/** A tick that no worker fired at once may fire up to this late: databases restart, and workers are replaced. */
 const LATE_MS = 60_000;
 
 /** Looking at this many ticks takes a tenth of a second at most; the next look continues there. */
@@ -22,7 +22,7 @@ export interface Firing {
   readonly ticks: readonly number[];
   /** The tick that follows; undefined: there is none. */
   readonly next: number | undefined;
-  /** How many ticks get none. */
+  /** How many ticks get no task. */
   readonly passed: number;
 }
 
@@ -38,7 +38,7 @@ export function firingOf({ expression, tz, missed, tick }: DueSchedule, now: num
     if (late.length < most || next === undefined || next > now) continue;
     late.shift();
     passed += 1;
-    // What is kept may be among the last n of all: the next look begins with it.
+    // The kept ticks may be among the last n of all: the next look begins with them.
     if (passed === MOST_PASSED) return { ticks: [], next: late[0] ?? next, passed };
   }
   const isSkipped = missed === 'skip' && late.length > 0 && now - late[0]! > LATE_MS;

@@ -3,7 +3,7 @@ import { didYouMean } from '../../lib/nearest.ts';
 import { shown } from '../../lib/shown.ts';
 
 /**
- * Which ticks fire late, once workers are back after none could fire them: the last one, if it is at most a minute late
+ * Which ticks fire late, when workers return after a time without any: the last one, if it is at most a minute late
  * (`skip`), the last one (`latest`), or the last n (`all:n`).
  */
 export type Missed = 'skip' | 'latest' | `all:${number}`;

@@ -3,14 +3,14 @@ import { didYouMean } from '../../lib/nearest.ts';
 import { shown } from '../../lib/shown.ts';
 
 /**
- * What a workflow is doing. `open`: it runs, and steps can be added; `stuck`: what is left waits for a dead step to be
- * revived; `completed`: every last step has completed.
+ * What a workflow is doing. `open`: it runs, and steps can be added; `stuck`: the remaining steps wait for a dead step
+ * to be revived; `completed`: every last step has completed.
  */
 export type WorkflowState = (typeof WORKFLOW_STATES)[number];
 
 export const WORKFLOW_STATES = ['open', 'running', 'stuck', 'completed', 'failed', 'cancelled'] as const;
 
-/** What becomes of a step whose parent ends dead, cancelled or expired. */
+/** What happens to a step whose parent ends dead, cancelled or expired. */
 export type OnDeath = (typeof ON_DEATH)[number];
 
 /** `cancel`: it is cancelled; `continue`: it runs; `wait`: it waits until the parent is revived. */

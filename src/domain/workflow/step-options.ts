@@ -7,7 +7,7 @@ import { ON_DEATH, type OnDeath } from './state.ts';
 /** A step that another one waits for, and what its death means for that one. */
 export interface Parent<Step extends string = string> {
   readonly step: Step;
-  /** Default: `onDeath` of the step that waits. */
+  /** Default: `onDeath` of the waiting step. */
   readonly onDeath?: OnDeath;
 }
 

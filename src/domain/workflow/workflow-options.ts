@@ -3,7 +3,7 @@ import { didYouMean } from '../../lib/nearest.ts';
 import { shown } from '../../lib/shown.ts';
 import { type Callback, parseCallback } from '../callback.ts';
 
-/** How a workflow goes on and ends. */
+/** How a workflow continues and ends. */
 export interface WorkflowOptions {
   /** Steps can be added until it is closed. */
   readonly open?: boolean;

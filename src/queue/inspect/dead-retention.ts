@@ -9,7 +9,7 @@ export interface DeadRetention {
 
 /** Get how long a queue keeps the dead letters that were not added by hand. */
 export async function deadRetention(db: Queryable, queue: string): Promise<DeadRetention> {
-  // The number of waiting tasks is not wanted, so list_queues gets no time to count them.
+  // The number of waiting tasks is not needed, so list_queues gets no time to count them.
   const text = `
     select (
       select q.dead_retention from taskq.list_queues(jsonb_build_object('name', $1::text, 'count_ms', 0)) as q

@@ -5,16 +5,16 @@ import { type EventRow, positionNow, readEvents } from './read-events.ts';
 export interface EventPagesOptions {
   /** A position, or `now`; undefined: the beginning of what is kept. */
   readonly after: string | undefined;
-  /** Whether it goes on with what ends later. */
+  /** Whether to continue with later events. */
   readonly follows: boolean;
   /** Ends it. */
   readonly signal: AbortSignal;
 }
 
 const PAGE = 1000;
-/** Polls: a notification by each settle would cost more than a look each second. */
+/** Polls: a notification by each settle would cost more than a query each second. */
 const POLL_MS = 1000;
-/** While nothing ends, take a new position this often: an old one would become too old. */
+/** While no task ends, take a new position this often: an old one would become too old. */
 const RENEW_MS = 3_600_000;
 /** Report an error once the database has not answered for this long. */
 const OUTAGE_MS = 60_000;
@@ -47,7 +47,7 @@ export async function* eventPages(
   for (let renewedAt = performance.now(); position !== undefined; ) {
     const from = position;
     const isOld = performance.now() - renewedAt > RENEW_MS;
-    // Taken first: if nothing is read then, nothing lies between the two.
+    // Read before the page: if the page is empty, no event lies between the two positions.
     const now = isOld ? await ask(() => positionNow(db)) : undefined;
     const page = await ask(() => readEvents(db, from, PAGE));
     if (page === undefined) return;

@@ -5,7 +5,7 @@ import type { WorkerObstacle } from './find-obstacles.ts';
 
 /** What keeps a task from running, or where a held one is. `Time` is text (ISO 8601), or a Date in the library. */
 export type Cause<Time> =
-  /** It is due at `until`: never started, or waiting for another attempt, or put off by its handler. */
+  /** It is due at `until`: it never started, waits for another attempt, or was snoozed by its handler. */
   | { readonly cause: 'delayed' | 'retrying' | 'snoozed'; readonly until: Time }
   /** Its time to start ran out at `at`. */
   | { readonly cause: 'expired'; readonly at: Time; readonly until: null }
@@ -21,7 +21,7 @@ export type Cause<Time> =
       readonly step: string;
       /** The first ten that it waits for; empty: a worker releases it with its next claim. */
       readonly parents: readonly AwaitedParent[];
-      /** How many there are besides. */
+      /** How many more there are. */
       readonly more: number;
       readonly until: null;
     }
@@ -33,7 +33,7 @@ export type Cause<Time> =
       /** Null: until it is resumed. */
       readonly until: Time | null;
     }
-  /** As many tasks of its queue run as may run at once. */
+  /** Its queue runs as many tasks as may run at once. */
   | { readonly cause: 'max_running'; readonly limit: number; readonly running: number }
   /** No more tasks of its queue may start before `until`; or its group, if there is one, gets no slot for it before. */
   | {
@@ -115,7 +115,7 @@ export interface AwaitedParent {
   readonly step: string;
   /** The id of its task. */
   readonly task: string;
-  /** That of its task; one that has ended is counted by the next claim. */
+  /** The status of its task; an ended parent is counted by the next claim. */
   readonly status: TaskStatus | 'gone';
   readonly on_death: OnDeath;
 }

@@ -19,8 +19,8 @@ const MOST_WINDOW = 20_000;
 
 /**
  * Find up to `limit` tasks that follow `after` (null: from the newest). Reads the tables in pages until it has enough,
- * or for `lookMs`: no index knows which tasks fit any filter, and where few do, it reads all of history. A look that
- * ends by time ends with some 8 MB, too; another one with 32 times that.
+ * or for `lookMs`: no index serves every filter, and where few tasks match, it reads all of history. A search with a
+ * time limit also ends after some 8 MB of rows; one without, after 32 times that.
  */
 export async function findTasks(
   db: Queryable,
@@ -47,9 +47,9 @@ export async function findTasks(
 }
 
 export interface Paging {
-  /** The most tasks in all; unlimited by default. */
+  /** Maximum number of tasks in all; unlimited by default. */
   readonly limit?: number | undefined;
-  /** The most tasks on one page. */
+  /** Maximum number of tasks on one page. */
   readonly pageSize?: number | undefined;
 }
 

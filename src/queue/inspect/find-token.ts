@@ -1,6 +1,6 @@
 import type { Queryable } from '../../lib/database.ts';
 
-/** Who a token belongs to, and what it is for. */
+/** The owner of a token, and what it allows. */
 export interface FoundToken {
   readonly name: string;
   readonly role: 'viewer' | 'producer' | 'operator' | 'admin';
@@ -17,7 +17,7 @@ export async function findToken(db: Queryable, hash: string): Promise<FoundToken
   return found;
 }
 
-/** Of these hashes of tokens, return those that are valid. */
+/** Return those of these token hashes that are valid. */
 export async function findTokens(db: Queryable, hashes: readonly string[]): Promise<string[]> {
   const rows = await db.query<{ hash: string }>({
     text: `select h.hash from unnest($1::text[]) as h (hash)

@@ -6,7 +6,7 @@ export interface FollowedLine extends LogLine {
   readonly attempt: number;
 }
 
-/** How an attempt has failed, or what it has warned of. */
+/** The failure or a warning of an attempt. */
 export type FollowedError = Pick<AttemptError, 'attempt' | 'outcome' | 'failed_at' | 'retry_at' | 'error'>;
 
 /** A followed task as it is now. */

@@ -17,7 +17,7 @@ export interface ParentsQuery {
   readonly steps?: readonly string[];
   /** Stop before the results are longer than this, as JSON text, but after one parent at least. */
   readonly maxBytes: number;
-  /** Go on where another page has stopped. */
+  /** Continue where the previous page stopped. */
   readonly after?: string;
 }
 

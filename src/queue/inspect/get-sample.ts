@@ -7,7 +7,7 @@ export interface Sample {
   readonly age_ms: number | null;
   /** The upper bounds of all buckets of `waits` and `runs` but the last, in milliseconds. */
   readonly bounds_ms: readonly number[];
-  /** The largest first; those after the first `most` are one, with the names `_other`. */
+  /** The largest first; those after the first `most` are summed up as one, with the names `_other`. */
   readonly pairs: readonly SampledPair[];
   /** How many groups of dead letters there are; null: the sample is of some queues. */
   readonly dead_groups: number | null;
@@ -19,12 +19,12 @@ export interface Sample {
 
 /** The workers that have not ended, as of their last heartbeats. */
 export interface WorkerCounts extends Readonly<Record<'live' | 'paused' | 'stopping' | 'silent', number>> {
-  /** Those of all but the silent ones. */
+  /** The slots of all workers except silent ones. */
   readonly slots: number;
   readonly busy: number;
   /** The longest time since the heartbeat of one that is not silent; null: there is none. */
   readonly heartbeat_delay_ms: number | null;
-  /** Leases that workers have found to be lost. */
+  /** Leases that workers have lost. */
   readonly leases_lost: number;
 }
 

@@ -1,15 +1,15 @@
 import type { Queryable } from '../../lib/database.ts';
 
-/** What a dashboard shows of the server beside the tasks. */
+/** What a dashboard shows about the server besides the tasks. */
 export interface Vitals {
   /** The number of the release of the functions. */
   readonly release: number;
   readonly paused_queues: readonly string[];
-  /** Age of the oldest transaction that holds up vacuum; null: none, or none that may be seen. */
+  /** Age of the oldest transaction that delays vacuum; null: there is none, or none that we may see. */
   readonly xmin_age_ms: number | null;
   /** How full the queue of notifications is, 0 to 1. */
   readonly notification_queue_ratio: number;
-  /** Null: there is no standby, or none that may be seen. */
+  /** Null: there is no standby, or none that we may see. */
   readonly replica_lag_ms: number | null;
 }
 

@@ -37,7 +37,7 @@ export interface AuditRow {
 
 export interface AuditPage {
   readonly actions: readonly AuditRow[];
-  /** Where the next page begins; null: this is the last one. */
+  /** Where the next page begins; null on the last page. */
   readonly nextAfter: string | null;
 }
 

@@ -18,11 +18,11 @@ export interface DeadGroup {
   readonly last_id: string;
 }
 
-/** With what a page of them needs. */
+/** A group with the fields for paging. */
 export interface DeadGroupOfPage extends DeadGroup {
   /** From where to read on. */
   readonly after: string;
-  /** How many died in each of the last 24 hours, the earliest first; null: not asked for. */
+  /** How many died in each of the last 24 hours, the earliest first; null: not requested. */
   readonly trend: readonly number[] | null;
 }
 

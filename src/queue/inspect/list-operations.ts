@@ -12,17 +12,17 @@ export interface ListedOperation {
   readonly state: OperationState;
   /** How many tasks there were at the start. */
   readonly matched: number;
-  /** Or more: counting ends at 10,000. */
+  /** There may be more: counting ends at 10,000. */
   readonly at_least: boolean;
   readonly done: number;
-  /** They were no longer for the verb. */
+  /** Tasks that no longer had a status for the verb. */
   readonly skipped: number;
   readonly failed: number;
-  /** How many of the revived tasks died again while it went on; null: it does not look. */
+  /** How many of the revived tasks died again while it ran; null: it does not check. */
   readonly dead_again: number | null;
-  /** How many of them had not ended when it last looked; likewise. */
+  /** How many of them had not ended at the last check; null as above. */
   readonly not_ended: number | null;
-  /** The first ten of these, for which a canary waits; null: it does not. */
+  /** The first ten of these, if a canary waits for them; else null. */
   readonly waits_for: readonly string[] | null;
   readonly rate: string | null;
   readonly canary: number | null;
@@ -35,7 +35,7 @@ export interface ListedOperation {
   readonly created_at: string;
   readonly ended_at: string | null;
   readonly stopped_because: string | null;
-  /** An error after which it goes on later. */
+  /** An error after which it continues later. */
   readonly trouble: string | null;
   /** The first hundred that failed. */
   readonly failures: readonly OperationFailure[];

@@ -25,7 +25,7 @@ export interface ListedSchedule {
   readonly last_tick: string | null;
   /** The task of the last tick, or the one that held the key of the schedule. */
   readonly last_task_id: string | null;
-  /** Null: nothing is known of that task any longer. */
+  /** Null: that task is gone. */
   readonly last_status: TaskStatus | null;
   readonly last_fired_at: string | null;
   /** Why the last tick has no task; null: it has one, or that of an earlier tick is live. */

@@ -7,7 +7,7 @@ export interface ListedToken extends FoundToken {
   readonly created_by: string;
   /** Null: never. */
   readonly expires_at: string | null;
-  /** As servers that take writes have recorded, some seconds late; null: never. */
+  /** As recorded by servers that take writes, some seconds late; null: never. */
   readonly last_used_at: string | null;
 }
 

@@ -17,7 +17,7 @@ export interface ListedWorkflow {
   readonly fail_fast: boolean;
   /** It fails after more deaths than this; null: not set. */
   readonly max_dead: number | null;
-  /** What is enqueued at its end, when it fails, and when a step has ended. */
+  /** The tasks enqueued at its end, when it fails, and when a step has ended. */
   readonly on_end: Callback | null;
   readonly on_failing: Callback | null;
   readonly on_step: Callback | null;

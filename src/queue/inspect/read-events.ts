@@ -5,7 +5,7 @@ import { isAnyServerError } from '../../lib/server-trouble.ts';
 
 /** The end of a task, as `taskq.events_after` returns it. */
 export interface EventRow {
-  /** From where to read on. */
+  /** The position from which to read on. */
   readonly position: string;
   /** ISO 8601. */
   readonly at: string;
@@ -38,7 +38,7 @@ export async function readEvents(db: Queryable, position: string | null, limit: 
   }
 }
 
-/** Return the position after all ends that are committed now. */
+/** Return the position after all ends committed so far. */
 export async function positionNow(db: Queryable): Promise<string> {
   const rows = await db.query<{ position: string }>({ text: 'select taskq.events_now() as position' });
   return rows[0]!.position;

@@ -48,7 +48,7 @@ export interface GroupCandidate {
   readonly created_at: string;
 }
 
-/** Show a group of a queue; it needs no task. */
+/** Show a group of a queue, even one without tasks. */
 export async function showGroup(db: Queryable, queue: string, group: string): Promise<ShownGroup> {
   const rows = await db.query<{ shown: ShownGroup }>({
     text: 'select taskq.show_group($1, $2) as shown',

@@ -42,13 +42,13 @@ export interface LogLine {
 export interface AttemptLog {
   readonly attempt: number;
   readonly lease_no: number;
-  /** How many lines came before these, and are not kept. */
+  /** How many earlier lines were not kept. */
   readonly left_out: number;
   readonly lines: readonly LogLine[];
 }
 
 export interface ShownTask extends TaskRow {
-  /** The tasks that are to follow its end; null: none. */
+  /** The tasks enqueued at its end; null: none. */
   readonly on_complete: Applying<Callback> | null;
   readonly on_dead: Applying<Callback> | null;
   /** Oldest first. */

@@ -30,7 +30,7 @@ export interface ShownStep {
 export interface ShownParent {
   readonly step: string;
   readonly on_death: OnDeath;
-  /** The step does not wait for it, or no longer. */
+  /** The step does not, or no longer, wait for it. */
   readonly is_met: boolean;
 }
 

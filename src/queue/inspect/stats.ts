@@ -19,7 +19,7 @@ export interface QueueStats {
   /** Tasks that ended in the period, by status. */
   readonly ended: Readonly<Record<FinishedStatus, number>>;
   readonly paused: boolean;
-  /** The limit that keeps its tasks from starting: as many run as may, or the rate allows the next start later. */
+  /** The limit that keeps its tasks from starting: the maximum runs, or the rate allows the next start later. */
   readonly limited_by: 'max_running' | 'rate' | null;
 }
 
@@ -45,7 +45,7 @@ export interface TypeStats {
   readonly handled: boolean;
 }
 
-/** Due tasks of a queue and a type that cannot start, and why: what keeps a task, or that its group is stopped. */
+/** Due tasks of a queue and a type that cannot start, and why: an obstacle of the task, or its stopped group. */
 export interface Stalled extends Omit<Obstacle, 'reason'> {
   /** How many. */
   readonly due: number;

@@ -11,6 +11,6 @@ export interface Acting {
 export interface ActingOnTasks extends Acting {
   /** Act only on tasks of these queues, names in which `*` stands for any text; null: of any. */
   readonly queues?: readonly string[] | null | undefined;
-  /** Recorded as what the tasks were chosen by; undefined: by their ids. */
+  /** Recorded as the filter that chose the tasks; undefined: they were chosen by id. */
   readonly filter?: TaskFilter | undefined;
 }

@@ -17,7 +17,7 @@ export interface EditAnswer {
   readonly problem: string | null;
 }
 
-/** The most tasks of a filter in one call: the record of it has their payloads. */
+/** Most tasks of a filter in one call: its audit record has their payloads. */
 export const EDIT_PAGE = 200;
 
 /** Change waiting tasks. Returns a row for each. */

@@ -12,7 +12,7 @@ export interface NewOperation extends Acting, Partial<StoredLimits> {
   readonly filter: TaskFilter | { readonly ids: readonly string[] };
   /** Change nothing. */
   readonly dryRun?: boolean | undefined;
-  /** Start only if that many tasks match. */
+  /** Start only if exactly this many tasks match. */
   readonly expect?: number | undefined;
   /** Of a revive and a rerun: JSON text that replaces the payloads. */
   readonly payload?: string | undefined;
@@ -28,7 +28,7 @@ export interface StartedOperation {
   /** Null: it was not started. */
   readonly id: string | null;
   readonly answer: 'started' | 'dry_run' | 'unexpected';
-  /** How many tasks it acts on, or would. */
+  /** How many tasks it acts on, or would act on. */
   readonly matched: number;
   /** There may be more than that: counting ends at 10,000. */
   readonly at_least: boolean;
@@ -36,7 +36,7 @@ export interface StartedOperation {
   readonly ids: readonly string[];
 }
 
-/** Start a verb on many tasks, which workers go on with. Nothing matches: it has completed. */
+/** Start a verb on many tasks, which workers carry out. If nothing matches, it has completed at once. */
 export async function startOperation(db: Queryable, operation: NewOperation): Promise<StartedOperation> {
   const { verb, filter } = operation;
   const rows = await db.query<Omit<StartedOperation, 'matched'> & { readonly matched: string }>({
@@ -64,7 +64,7 @@ function optionsOf({ by, reason, rate, canary, stop_at, expect, dryRun, ...other
   };
 }
 
-/** The options that have JSON of the caller, whose numbers stay as they are. */
+/** The options with JSON of the caller, whose numbers must not change. */
 function documentsOf({ payload, patch, changes }: NewOperation): string {
   return objectOf({ payload, patch, changes: changes && changesText(changes) });
 }

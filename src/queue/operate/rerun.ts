@@ -50,7 +50,7 @@ export async function rerun(
   }));
 }
 
-/** The most tasks of a filter in one call: a payload can have a megabyte. */
+/** Most tasks of a filter in one call: a payload can have a megabyte. */
 export const RERUN_PAGE = 100;
 
 /** Rerun the tasks for whose payload `problemOf` finds no problem; answer the others with theirs. */

@@ -1,21 +1,21 @@
 import type { Queryable } from '../../lib/database.ts';
 import type { Acting } from './acting.ts';
 
-/** What became of a step that had died, or was to be cancelled. */
+/** The result for a step that had died, or had a cancel request. */
 export interface RetriedStep {
-  /** Its name; null: it is no step but the workflow's task of `onStep`, which adds the next one. */
+  /** Its name; null: it is not a step but the workflow's `onStep` task, which adds the next step. */
   readonly step: string | null;
   readonly task_id: string;
   /**
-   * `ending`: it still runs, and goes on unless its handler ends because it was asked to; `gone`: nothing is known of its
-   * task any longer; `refused`: by the database.
+   * `ending`: it still runs, and continues unless its handler ends because of the request; `gone`: its task no longer
+   * exists; `refused`: by the database.
    */
   readonly answer: 'retried' | 'ending' | 'key_held' | 'gone' | 'refused';
   /** The key that is held; null: its key is free. */
   readonly key: string | null;
   /** The task that has its key now or holds it for a period; null: its key is free. */
   readonly holder: string | null;
-  /** Why the database has refused it. */
+  /** Why the database refused it. */
   readonly error: string | null;
 }
 

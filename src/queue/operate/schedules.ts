@@ -7,7 +7,7 @@ import { type ListedSchedule, listSchedules } from '../inspect/list-schedules.ts
 import type { Acting } from './acting.ts';
 
 export interface SetScheduleOptions extends Acting {
-  /** Do not ask whether the type is known. */
+  /** Do not check whether the type is known. */
   readonly allowUnknown?: boolean;
   /** Leave a schedule of this name as it is. */
   readonly ifAbsent?: boolean;
@@ -101,7 +101,7 @@ export interface ScheduleRun {
   readonly error: string | null;
 }
 
-/** Enqueue the task of a schedule now, beside its ticks. Undefined: there is no such schedule. */
+/** Enqueue the task of a schedule now, in addition to its ticks. Undefined: there is no such schedule. */
 export async function runSchedule(
   db: Queryable,
   name: string,
@@ -140,7 +140,8 @@ export async function addMissingSchedules(
 export type SyncAnswer = 'added' | 'changed' | 'unchanged' | 'removed' | 'left';
 
 /**
- * Make the schedules of the database those of a configuration: add and change, and remove the others, or leave them.
+ * Make the schedules of the database match a configuration: add and change its schedules, and remove the others or
+ * leave them.
  */
 export async function syncSchedules(
   db: Queryable,

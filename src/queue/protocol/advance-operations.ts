@@ -12,9 +12,9 @@ export interface EndedOperation {
 }
 
 export interface Advanced {
-  /** How many operations had a batch. 0: none is due, or others do them. */
+  /** How many operations had a batch. 0: none is due, or other sessions advance them. */
   readonly advanced: number;
-  /** Milliseconds until the next batch is due; null: no operation goes on. */
+  /** Milliseconds until the next batch is due; null: no operation is running. */
   readonly nextMs: number | null;
   readonly ended: readonly EndedOperation[];
 }

@@ -10,13 +10,13 @@ export interface AdvancerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** How long it stays away after it has found others advancing all operations: at first and at most. */
+/** How long it pauses after finding that others advance all operations: at first and at most. */
 const SPARE: Readonly<{ baseMs: number; maxMs: number }> = { baseMs: 100, maxMs: 15_000 };
 
 /**
- * Advances operations when their batches are due. Every worker and server has one. Whoever advances an operation goes on
- * with it; the others look less and less often whether it still does. Without an operation it does nothing until it
- * learns of one.
+ * Advances operations when their batches are due. Every worker and server has one. The one that advances an operation
+ * continues with it; the others check less and less often whether it still does. Without an operation it does nothing
+ * until it learns of one.
  */
 export class Advancer {
   readonly #options: AdvancerOptions;
@@ -30,12 +30,12 @@ export class Advancer {
     this.#options = options;
   }
 
-  /** An operation goes on, or may. */
+  /** An operation is running, or may be. */
   get isNeeded(): boolean {
     return this.#dueAt < Number.POSITIVE_INFINITY;
   }
 
-  /** Take when the next batch is due, in milliseconds; null: there is no operation. */
+  /** Learn when the next batch is due, in milliseconds; null: there is no operation. */
   learn(nextMs: number | null): void {
     if (nextMs === null && !this.isNeeded) return;
     this.#dueAt = nextMs === null ? Number.POSITIVE_INFINITY : performance.now() + nextMs;
@@ -51,7 +51,7 @@ export class Advancer {
     }
   }
 
-  /** Advance what is due, until no operation goes on, or `stop`. */
+  /** Advance what is due, until no operation is running, or `stop`. */
   async untilNone(stop: AbortSignal): Promise<void> {
     for (let failures = 0; !stop.aborted && this.isNeeded; ) {
       const waitMs = Math.max(this.#dueAt, this.#spareUntil) - performance.now();
@@ -70,7 +70,7 @@ export class Advancer {
     }
   }
 
-  /** Advance once what is due now, though nothing was learned of it. Returns whether more is due within `ms`. */
+  /** Advance once what is due now, even without having learned of it. Returns whether more is due within `ms`. */
   async advanceOnce(ms: number): Promise<boolean> {
     const { advanced, nextMs, ended } = await advanceOperations(this.#options.db);
     for (const operation of ended) this.#options.onEnded?.(operation);
@@ -93,7 +93,7 @@ export class Advancer {
     if (advanced > 0 && nextMs !== null) await this.#wakeup.wait(tookMs, stop);
   }
 
-  /** What is learned while the answer is on its way stays: the answer may not know of it. */
+  /** Keep what is learned while the answer is in flight: the answer may not include it. */
   async #ask(): Promise<Advanced> {
     const dueAt = this.#dueAt;
     this.#dueAt = Number.POSITIVE_INFINITY;

@@ -28,15 +28,15 @@ export interface ClaimRequest {
   /** The number of tasks to claim ahead, besides those. */
   readonly ahead: number;
   readonly leaseMs: number;
-  /** The deadline of the answer, useless after that; absent: the connection's own. */
+  /** The deadline of the answer, which is useless after that; absent: the connection's own. */
   readonly deadlineMs?: number;
   /** Null: a full sweep, from the beginning of every level. */
   readonly cursor: Cursor | null;
   /** Null: start exactly at the cursor. */
   readonly lookBackMs: number | null;
-  /** `optimistic`: without SKIP LOCKED, in two statements, of which the first has committed before the second reads. */
+  /** `optimistic`: without SKIP LOCKED, in two statements; the first has committed before the second reads. */
   readonly form?: ClaimForm;
-  /** Try each row alone and pass those that the database refuses: for a claim after one that failed. */
+  /** Try each row alone and skip those that the database refuses: for a claim after one that failed. */
   readonly oneByOne?: boolean;
 }
 
@@ -60,11 +60,11 @@ export interface Looked {
   readonly askedToUs: number;
   /** By queue, the position before the first ask that is left, if any is. */
   readonly asksLeft: ReadonlyMap<string, Position>;
-  /** In how many milliseconds a queue that its limit keeps closed may be claimed from; null: none will by itself. */
+  /** How many milliseconds until a queue closed by its limit opens; null: none opens by itself. */
   readonly opensInMs: number | null;
-  /** All places of a queue with a limit are taken. */
+  /** A queue with a limit is full. */
   readonly isFull: boolean;
-  /** A task of a limited queue, which is never claimed ahead, was left out for want of a slot. */
+  /** A task of a limited queue, which is never claimed ahead, was left out because no slot was free. */
   readonly wantsSlot: boolean;
 }
 
@@ -73,7 +73,7 @@ export interface Claimed {
   readonly tasks: ClaimedTask[];
   /** Null: no level was read, because all queues are paused. `queues` is empty where all are closed by their limits. */
   readonly looked: Looked | null;
-  /** The task tries an open breaker: it comes from any place, and nothing else was looked at. */
+  /** The task tries an open breaker: it may come from any place, and the claim looked at nothing else. */
   readonly isProbe: boolean;
   /** Empty, except after a claim one by one, or where a breaker is open. */
   readonly refused: readonly RefusedClaim[];
@@ -147,7 +147,7 @@ function claimRows(db: Queryable, request: ClaimRequest): Promise<(ClaimRow | Lo
   });
 }
 
-/** The rows of a claim, in which a task is missing whose lease was lost between the two statements. */
+/** The rows of a claim, without tasks whose lease was lost between the two statements. */
 async function claimOptimistically(db: Queryable, request: ClaimRequest): Promise<(ClaimRow | LookedRow)[]> {
   const taken = await db.query<Pick<ClaimRow, 'id' | 'lease_no'> | LookedRow>({
     name: request.oneByOne ? 'taskq_claim_optimistic_one_by_one' : 'taskq_claim_optimistic',
@@ -166,7 +166,7 @@ async function claimOptimistically(db: Queryable, request: ClaimRequest): Promis
       ...deadlineOf(request),
     })
     .catch((error: unknown) => {
-      // Not the error itself: of a refusal, callers would take it that the claim has had no effect.
+      // Not the error itself: callers would conclude from a refusal that the claim had no effect.
       throw new Error(`the tasks of a claim could not be read: ${messageOf(error)}`, { cause: error });
     });
   return [...tasks, ...looked];

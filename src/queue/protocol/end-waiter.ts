@@ -16,9 +16,9 @@ export interface WaitLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What ends: tasks, or workflows. */
+/** The things to wait for: tasks or workflows. */
 export interface EndSource<End> {
-  /** The channel on which the id of each that was asked for comes as it ends. */
+  /** The channel on which the requested ids arrive as their tasks or workflows end. */
   readonly channel: string;
   /** Requests notifications of these ends. */
   ask(db: Queryable, ids: readonly string[]): Promise<void>;
@@ -62,7 +62,7 @@ const MOST_AT_ONCE = 1000;
 export class EndWaiter<End extends { readonly id: string; readonly live: boolean }> {
   readonly #options: EndWaiterOptions<End>;
   readonly #watched = new Map<string, Watched<End>>();
-  /** To look at now, without a scan of all watched tasks. */
+  /** To be checked now, without a scan of all watched tasks. */
   readonly #urgent = new Set<string>();
   /** When the next of the others is due. */
   #dueAt = Number.POSITIVE_INFINITY;
@@ -160,7 +160,7 @@ export class EndWaiter<End extends { readonly id: string; readonly live: boolean
     const due = this.#takeDue(performance.now());
     if (due.size === 0) return;
     const ids = [...due.keys()];
-    // Who begins to wait while the answer is on its way may know more than it says: for them it looks again.
+    // A wait that begins while the answer is in flight may need a newer answer, so it is checked again.
     const asking = [...due].map(([id, { waiting }]) => [id, [...waiting]] as const);
     const { db, source } = this.#options;
     await source.ask(db, ids);

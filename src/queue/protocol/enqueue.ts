@@ -3,8 +3,8 @@ import type { Queryable } from '../../lib/database.ts';
 
 /**
  * What an enqueue did. `created`: a new task. `held`: nothing, because its key is held. `replaced`: it replaced the
- * holder, which was waiting. `again`: the holder is running, and this task runs after it. `key_of_another`, of many:
- * nothing, because the task to be replaced has another type or group.
+ * holder, which was waiting. `again`: the holder is running, and this task runs after it. `key_of_another`, for many
+ * tasks only: nothing, because the task to be replaced has another type or group.
  */
 export type EnqueueAnswer = 'created' | 'held' | 'replaced' | 'again' | 'key_of_another';
 
@@ -38,7 +38,7 @@ export interface NewTask {
   readonly options?: StoredEnqueueOptions & { readonly notify_done?: boolean; readonly allow_unknown?: true };
 }
 
-/** Types that the database need not know: these, or `true` for all. It refuses any other unknown type. */
+/** Unknown types that the database accepts: these, or `true` for all. It refuses any other. */
 export type AllowUnknown = true | readonly string[];
 
 /** Enqueue one task in the transaction of `db`; `notify` false: without NOTIFY. */
@@ -87,18 +87,17 @@ export async function enqueueMany(db: Queryable, { count, values }: Bulk): Promi
   return answers;
 }
 
-/** A task of a bulk that was to replace the holder of its key, which has another type or group. */
+/** A task of a bulk that could not replace the holder of its key, which has another type or group. */
 export interface Refusal {
   /** Its place in the bulk, from 1 on. */
   readonly place: number;
   readonly holder: string;
-  /** The type of the holder. */
   readonly type: string;
   /** The group of the holder; null: none. */
   readonly group: string | null;
 }
 
-/** How many tasks of a bulk had which answer; the keys of the others were held. */
+/** The number of tasks of a bulk by answer; the keys of the others were held. */
 export interface EnqueuedCounts {
   readonly created: number;
   readonly replaced: number;
@@ -106,10 +105,10 @@ export interface EnqueuedCounts {
   readonly refused: number;
 }
 
-/** The counts, and what is told of single tasks. */
+/** The counts, and the refused tasks. */
 export interface EnqueuedBulk extends EnqueuedCounts {
   readonly refusals: readonly Refusal[];
-  /** The first and the last of the ids that were given; null: none was. */
+  /** The first and the last id assigned; null: no task was created. */
   readonly ends: readonly [first: string, last: string] | null;
 }
 

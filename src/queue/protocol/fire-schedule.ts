@@ -15,7 +15,7 @@ export interface UpcomingSchedule {
   readonly now_ms: number;
 }
 
-/** How many schedules the database returns at most. */
+/** The maximum number of schedules that the database returns. */
 export const MOST_UPCOMING = 100;
 
 /** Read which schedules fire next. */
@@ -34,7 +34,7 @@ export interface FireRequest {
   readonly tz: string;
   /** The tick that the schedule fires next, as the database wrote it; null: it has none yet. */
   readonly expected: string | null;
-  /** The tick after those that fire, or are passed over; undefined: there is none. */
+  /** The tick after those that fire or are skipped; undefined: there is none. */
   readonly next: number | undefined;
   /** The ticks that get a task. */
   readonly ticks: readonly number[];

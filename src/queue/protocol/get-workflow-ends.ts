@@ -20,7 +20,7 @@ export function getWorkflowEnds(db: Queryable, ids: readonly string[]): Promise<
   });
 }
 
-/** The ends of workflows, to be waited for. */
+/** The ends of workflows, as something to wait for. */
 export const WORKFLOW_ENDS: EndSource<WorkflowEndRow> = {
   channel: 'taskq_workflow_done',
   async ask(db, ids) {

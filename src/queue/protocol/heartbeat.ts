@@ -23,13 +23,13 @@ export interface HeartbeatRequest {
   readonly leaseMs: number;
   /** The lease by which other workers judge this one from now on; absent: unchanged. */
   readonly inForceMs?: number;
-  /** The deadline of the answer, useless after that; absent: the connection's own. */
+  /** The deadline of the answer, which is useless after that; absent: the connection's own. */
   readonly deadlineMs?: number;
   /** The worker's claim cursor, stored for workers that start later; undefined: leave the stored one. */
   readonly cursors?: unknown;
   /**
-   * The number of tasks in slots, claimed ahead, and in slots past their timeout, and of leases found to be lost so far,
-   * for display; absent: unchanged.
+   * The number of tasks in slots, claimed ahead, and in slots past their timeout, and of leases lost so far, for
+   * display; absent: unchanged.
    */
   readonly counts?: {
     readonly running: number;

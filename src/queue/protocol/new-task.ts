@@ -5,9 +5,9 @@ import type { StandardSchema } from '../../domain/standard-schema.ts';
 import type { NewTask } from './enqueue.ts';
 
 /**
- * Makes the task to send of parts that have been checked each by itself, with the payload checked against the schema of
- * its type: synchronously if there is none. (Awaiting each of a million tasks would take longer than checking them.)
- * Throws InvalidPayloadError.
+ * Makes the task to send from parts that were checked separately, and checks the payload against the schema of its
+ * type: synchronously if there is none. (Awaiting each of a million tasks would take longer than checking them.) Throws
+ * InvalidPayloadError.
  */
 export function newTask(
   type: string,

@@ -26,7 +26,7 @@ export interface Orders {
   readonly stopBy: string | null;
   readonly concurrency: number;
   readonly pollMs: number;
-  /** How long it should lease the tasks it claims. */
+  /** The requested lease for the tasks it claims. */
   readonly leaseMs: number;
   readonly batch: 'auto' | number;
   /** Null: every queue. */

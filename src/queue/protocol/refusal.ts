@@ -49,7 +49,10 @@ export function isBurstAlone({ code, constraint }: Refusal): boolean {
   return code === '22023' && constraint === 'a_burst_needs_a_rate';
 }
 
-/** What our functions refuse of workflows. Their names say nothing to who starts one, or adds a step. */
+/**
+ * Errors of our functions about workflows. Their constraint names mean nothing to callers who start a workflow or add a
+ * step.
+ */
 const OF_WORKFLOWS = [
   'a_parent_is_a_step',
   'a_step_has_its_key',

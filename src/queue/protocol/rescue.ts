@@ -1,7 +1,7 @@
 import type { Queryable } from '../../lib/database.ts';
 
 export interface RescueRequest {
-  /** The caller; the scan also takes its tasks that it does not know of. */
+  /** The caller; the scan also rescues its tasks that it does not know of. */
   readonly workerId: number;
   /** The ids that the caller does know of. */
   readonly held: () => readonly string[];
@@ -9,9 +9,9 @@ export interface RescueRequest {
   readonly own: boolean;
   /** Least time between two scans of all workers together, in milliseconds. */
   readonly gapMs: number;
-  /** Silent workers, each with the heartbeat at which it has stayed for long enough. */
+  /** Silent workers, each with the heartbeat that has been its last for long enough. */
   readonly watched: Readonly<Record<string, number>>;
-  /** How long others have been watched so far, for those who watch them later. */
+  /** How long other workers have been watched so far, for later watchers. */
   readonly watching?: Readonly<Record<string, Watching>>;
   /** Make no scan, even if one is due. */
   readonly onlyLook?: boolean;
@@ -29,7 +29,7 @@ export interface Watching {
   readonly watched_ms: number;
 }
 
-/** A worker whose last heartbeat is a while ago, or ahead of the database's clock. */
+/** A worker whose last heartbeat is at least a quarter of its lease ago, or ahead of the database's clock. */
 export interface Quiet {
   readonly workerId: string;
   readonly beatUs: number;
@@ -62,7 +62,7 @@ export interface Rescued {
   readonly id: string;
   readonly queue: string;
   readonly type: string;
-  /** `pending`, or how it ended instead; `refused`: it is unchanged, the database cannot bring it back. */
+  /** `pending`, or how it ended instead; `refused`: it is unchanged, because the database refuses the rescue. */
   readonly status: 'pending' | 'dead' | 'cancelled' | 'refused';
   readonly availableAtUs: number;
   /** The database's error for a refused task. */

@@ -69,7 +69,9 @@ export function refuseUncallable(name: string, [found]: readonly { readonly usab
   if (!found.usable) throw new FunctionError('FunctionNotGranted', `${name} is not granted to this role`);
 }
 
-/** The error of a call as FunctionError, if the server has raised it; else, and if it was never sent, as it is. */
+/**
+ * The error of a call: a FunctionError if the server raised it; unchanged otherwise, and if the call was never sent.
+ */
 export function functionErrorOf(name: string, error: unknown): unknown {
   if (!isServerError(error) || isUnsent(error)) return error;
   const { code = '', message } = error;
@@ -80,7 +82,7 @@ export function functionErrorOf(name: string, error: unknown): unknown {
   return new FunctionError('FunctionFailed', message, error);
 }
 
-/** There is no such function, the name has not the form of one, or there is no schema `internal`. */
+/** There is no such function, the name does not have the form of one, or there is no schema `internal`. */
 const UNKNOWN: readonly string[] = ['42883', '42602', '3F000'];
 
 /** Whether an error is about the call: no other function than the one that calls is in its context. */

@@ -15,7 +15,7 @@ import {
 export interface SendOptions {
   /** Whether each bulk is a transaction, or all are in the caller's. */
   readonly commits: 'each bulk' | 'with the caller';
-  /** Words an error of the database for the caller. */
+  /** Rewords an error of the database for the caller. */
   readonly explain: (error: unknown) => unknown;
   /** Abort it to send no further bulk; its reason is then the error. */
   readonly signal?: AbortSignal | undefined;
@@ -24,11 +24,11 @@ export interface SendOptions {
   /** Called after each bulk with its answers, in the order of its tasks. Without it, their ids are not fetched. */
   readonly onEnqueued?: ((answers: readonly Enqueued[]) => void) | undefined;
   /**
-   * Called for each task that was to replace one of another type or group, with its place among all tasks, from 1 on. Not called
-   * if there is `onEnqueued`, whose answers have it.
+   * Called for each task that could not replace one of another type or group, with its place among all tasks, from 1
+   * on. Not called with `onEnqueued`, whose answers include it.
    */
   readonly onRefused?: ((refusal: Refusal) => void) | undefined;
-  /** Called after each bulk that created tasks, with the first and the last of their ids; likewise. */
+  /** Called after each bulk that created tasks, with the first and the last of their ids; not with `onEnqueued`. */
   readonly onCreated?: ((ends: readonly [first: string, last: string]) => void) | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface EnqueuedMany extends EnqueuedCounts {
   readonly replaced: number;
   /** They run after the holders of their keys, which are running. */
   readonly again: number;
-  /** Not created because tasks of other types or groups hold the keys, which these were to replace. */
+  /** Not created because the tasks to replace, which hold the keys, have other types or groups. */
   readonly refused: number;
 }
 

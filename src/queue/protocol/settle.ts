@@ -28,7 +28,7 @@ export interface SettleAnswer {
   readonly answer: 'recorded' | 'already' | 'lost' | 'busy';
   /** Null for a task that has completed. */
   readonly consequence: Consequence | null;
-  /** After a repeat or a loss, what the task is now; absent: it is gone. */
+  /** After a repeat or a loss, the task's present status; absent: it is gone. */
   readonly status?: TaskStatus;
 }
 
@@ -45,7 +45,7 @@ type Success = Settlement & { readonly outcome: Completed };
 export interface SettleOptions {
   /** The id of a task that was `busy`: wait for its row, for half a second at most. */
   readonly waitFor?: string | undefined;
-  /** This worker claims at once: no other one need be woken for the steps that start. */
+  /** This worker claims at once, so no other worker is woken for the steps that start. */
   readonly willClaim?: boolean;
 }
 
@@ -68,7 +68,10 @@ function isPlain({ outcome }: Settlement): boolean {
   return outcome.kind === 'completed' && outcome.again === undefined && outcome.followUps === undefined;
 }
 
-/** Record no outcome. Throws what would make any outcome fail: missing rights, a missing function, a broken session. */
+/**
+ * Record an empty batch. Throws errors that would make any outcome fail: missing rights, a missing function, a broken
+ * session.
+ */
 export async function settleNothing(db: Queryable, workerId: number): Promise<void> {
   await complete(db, workerId, [], '{}');
   await settleAny(db, workerId, [], '{}');

@@ -8,7 +8,7 @@ export interface Survey {
   readonly queueTimeouts: Readonly<Record<string, number>>;
   /** Null: an attempt has no time limit. */
   readonly timeoutMs: number | null;
-  /** The types of which the log of every attempt is kept. */
+  /** The types that keep the log of every attempt. */
   readonly alwaysLogged: readonly string[];
 }
 

@@ -17,7 +17,7 @@ export async function findDueVacuum(
   return statement === '' ? null : (statement ?? undefined);
 }
 
-/** The longest that an ending worker waits for it. A slower vacuum goes on in the server. */
+/** The longest that an ending worker waits for it. A slower vacuum continues in the server. */
 const DEADLINE_MS = 2000;
 
 /** Run such a statement. Throws `deadline_passed` (TaskqError) after two seconds. */

@@ -27,13 +27,13 @@ async function schemasOfReleases(client: Client): Promise<string[]> {
   return [...new Set(names.filter((name) => name.includes('.')).map((name) => name.split('.')[0]!))];
 }
 
-/** Read what the installed additions consist of in this release. */
+/** Read the objects of the installed additions in this release. */
 export async function readInstalled(client: Client, sql: string): Promise<SqlFunction[]> {
   const additions = await installedAdditions(client);
   return (await Promise.all(additions.map((addition) => readAddition(addition, sql)))).flat();
 }
 
-/** Throws `schema_occupied` where a schema that an addition needs is there and none of ours. */
+/** Throws `schema_occupied` if a schema that an addition needs exists and is not ours. */
 export async function refuseOthersSchemas(client: Client, addition: Addition, sql: string): Promise<void> {
   const ours = await schemasOfReleases(client);
   const needed = new Set((await readAddition(addition, sql)).map(({ schema }) => schema));
@@ -70,8 +70,8 @@ export async function applyAddition(client: Client, addition: Addition, sql: str
 }
 
 /**
- * Make the schemas that these objects need and that are absent, as those of the role that owns the release. That role
- * may lack the right to create one, which the session's own may have.
+ * Make the missing schemas that these objects need, owned by the role that owns the release. That role may lack the
+ * right to create one, while the session's own role may have it.
  */
 export async function createSchemas(client: Client, parts: readonly SqlFunction[]): Promise<void> {
   const { rows } = await client.query<{ owner: string; creator: string }>(

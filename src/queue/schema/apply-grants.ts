@@ -17,16 +17,16 @@ export interface Granted {
   readonly excess: readonly Excess[];
 }
 
-/** What a role may do that no kind of role needs, by default privileges or grants of others. */
+/** Rights of a role that no kind of role needs, from default privileges or grants of others. */
 export interface Excess {
   readonly role: string;
-  /** How many of our functions that only functions of ours call. */
+  /** How many internal functions of ours it may call. */
   readonly functions: number;
   /** How many of our tables it may read or change. */
   readonly tables: number;
 }
 
-/** How long to retry while other transactions hold a table, which changes its owner. */
+/** How long to retry while other transactions hold a table whose owner must change. */
 const PATIENCE_MS = 60_000;
 
 /**
@@ -70,7 +70,7 @@ export async function applyGrants(
   }
 }
 
-/** Of these roles, those that may do more than their kinds; those that may act as the owner may do all. */
+/** Those of these roles that may do more than their kinds; a role that may act as the owner may do everything. */
 async function findExcess(
   client: Client,
   roles: readonly string[],

@@ -72,7 +72,7 @@ export async function applyFunctions(client: Client, sql: string): Promise<void>
   }
   for (const [name, last] of Object.entries(earlier)) {
     if (objects[name] !== undefined) continue;
-    // What is left of an addition whose main schema somebody has dropped stays ours, for when it is installed again.
+    // If someone has dropped the main schema of an addition, its other objects stay ours, for a new installation.
     if (name.includes('.') && !installed.some(({ schema }) => name.startsWith(`${schema}.`)))
       objects[name] = last;
     else await dropObject(client, name, last.signature);

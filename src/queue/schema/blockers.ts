@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectClient } from '../../lib/connect.ts';
 
-/** A session that holds a lock for which another one waits. */
+/** A session that holds a lock that another session waits for. */
 export interface Blocker {
   readonly pid: number;
   readonly application: string;

@@ -9,7 +9,7 @@ export const OWNER = 'taskq_owner';
 /** Which roles get which rights. */
 export interface Wanted {
   readonly roles: readonly { readonly role: string; readonly kind: RoleKind }[];
-  /** Whether the workers may enqueue: follow-ups of their tasks, and what the schedules of their configuration say. */
+  /** Whether the workers may enqueue follow-ups of their tasks, and set the schedules of their configuration. */
   readonly followUps: 'granted' | 'revoked';
   /**
    * Functions of the application that the workers call: `comms.send_email`, or `comms.*` for a whole schema. Checked:
@@ -61,11 +61,11 @@ export function grantStatements(
   const workers = wanted.roles.filter(({ kind }) => kind === 'worker').map(({ role }) => quoted(role));
   const enqueueing = ours.filter((one) => kindsOf(one).includes('worker that enqueues'));
   return [
-    // Whoever runs them may be a superuser, whose own search path may hold operators of others.
+    // They may be run by a superuser whose search path has operators of other roles.
     'set local search_path = pg_catalog, pg_temp;',
     HAND_OVER,
     ...wanted.functions.flatMap((pattern) => functionStatements(pattern, workers)),
-    // As a role that may not grant a right, the session would only be warned.
+    // Without the right to grant, the session would get only a warning.
     `set local role ${OWNER};`,
     ...grantsOf({ ...wanted, functions: [] }, ours).flatMap(grantsTo),
     ...Object.entries(additions).flatMap(([addition, functions]) =>
@@ -85,7 +85,7 @@ function grantsTo({ role, functions }: Grant): string[] {
   ];
 }
 
-/** A schema of that name may be another's: ours is on record. */
+/** A schema of that name may belong to others: ours is recorded. */
 function ifInstalled(addition: string, grant: Grant): string[] {
   const [first] = grant.functions;
   if (first === undefined) return [];
@@ -123,9 +123,9 @@ const IS_OURS = `exists (
   )`;
 
 /**
- * Hands over what the role owns that has migrated. Objects of others in the schema stay theirs; what belongs to a table
- * (its row type, the sequence of a column) follows it. The former owner becomes a member, unless it is a superuser: it
- * can migrate as before.
+ * Hands over the objects of the role that has migrated. Objects of others in the schema stay theirs; dependent objects
+ * of a table (its row type, the sequence of a column) follow it. The former owner becomes a member, unless it is a
+ * superuser: it can migrate as before.
  */
 const HAND_OVER = `do $$
 declare

@@ -1,6 +1,6 @@
 /**
- * What a role may be to the queue. The head of each function of sql/functions/api names those that call it: `taskq
- * grants`, the manual and the tests read it there.
+ * The kinds of roles. The head of each function of sql/functions/api names the kinds that call it: `taskq grants`, the
+ * manual and the tests read it there.
  */
 export const KINDS = ['producer', 'worker', 'worker that enqueues', 'reader', 'operator'] as const;
 
@@ -8,8 +8,8 @@ export type Kind = (typeof KINDS)[number];
 
 /**
  * Get the comment that opens the file of a function, as `comment on function` stores it: a paragraph is one line, and
- * so are each element of a list, what the arguments are, and the last line, which names the kinds of roles that call the
- * function.
+ * so is each element of a list, the description of the arguments, and the last line, which names the kinds of roles
+ * that call the function.
  */
 export function headComment(text: string): string {
   const head = text.slice(0, text.search(/^create /m));

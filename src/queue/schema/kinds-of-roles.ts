@@ -34,7 +34,7 @@ export async function findHolders(client: Client, names: readonly string[]): Pro
     .map((role) => ({ role, kinds: kindsOf(role) }));
 }
 
-/** Grant what a release adds to the roles that may call all others of its kind: a worker goes on to be one. */
+/** Grant new functions of a release to the roles that may call all others of their kind: a worker stays a worker. */
 export async function grantAdded(
   client: Client,
   holders: readonly Holder[],

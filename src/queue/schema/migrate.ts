@@ -29,7 +29,7 @@ export interface MigrateOptions {
   readonly with?: readonly Addition[];
   /** Report what is there and what is due; change nothing. */
   readonly dryRun?: true;
-  /** Where migrations, functions and release.json are; by default this package's own. */
+  /** The directory of migrations, functions and release.json; by default this package's own. */
   readonly sql?: string;
   /** How long to retry while other transactions hold what the migration changes; a minute by default. */
   readonly patienceMs?: number;
@@ -123,8 +123,8 @@ function additionSteps(asked: readonly Addition[], installed: readonly Addition[
 }
 
 /**
- * The same for a role that may call functions and read no table: as `get_release` says. It cannot see whether an applied
- * migration differs from this package's, nor whose a schema is that has the name of an addition.
+ * The same for a role that may call functions but read no table: based on `get_release`. It cannot see whether an
+ * applied migration differs from this package's, or who owns a schema with the name of an addition.
  */
 async function findDueByRelease(
   client: Client,

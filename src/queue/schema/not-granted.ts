@@ -26,14 +26,14 @@ export function notGranted(error: unknown, databaseUrl?: string): TaskqError | u
   );
 }
 
-/** Which command prints what a role needs to be one of these kinds: one that can be pasted, and what else would do. */
+/** The command that prints the grants for a role of one of these kinds, ready to paste, and the alternatives. */
 export function adviseGrants(kinds: readonly Kind[], role: string): string {
   const [first, ...others] = new Set(kinds.map((kind) => `--${kind.split(' ')[0]}`));
   const more = others.length === 0 ? '' : ` (or ${others.join(', ')})`;
   return `taskq grants ${first} ${role} prints what it needs${more}`;
 }
 
-/** It is about a function that another one calls. */
+/** The error is about a function that another function calls. */
 function isWithinFunction(error: AnyServerError & { readonly where?: string }): boolean {
   return error.where !== undefined;
 }
@@ -51,7 +51,7 @@ function textOf(name: string): string {
   }
 }
 
-/** The user of a URL, which may lack a host: that of a socket is a parameter. */
+/** The user of a URL, which may lack a host: a socket is given as a parameter. */
 function roleIn(databaseUrl = ''): string | undefined {
   const [, user] = /^\w+:\/\/([^:@/?#]+)(?::[^/]*)?@/.exec(databaseUrl) ?? [];
   return user?.replaceAll(/(?:%[0-9a-f]{2})+/gi, (bytes) =>

@@ -12,7 +12,7 @@ export interface PatienceOptions {
   readonly onBlocked: (by: readonly Blocker[]) => void;
 }
 
-/** Others queue behind our lock request: wait only this long for a lock, then pause so that they can proceed. */
+/** Other sessions queue behind our lock request: wait only this long for a lock, then pause to let them proceed. */
 const LOCK_MS = 100;
 const PAUSE_MS = 1000;
 

@@ -3,7 +3,7 @@ import type { Client } from '../../lib/connect.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { nameInRelease, type SqlFunction } from './schema-release.ts';
 
-/** A function or a view as a release made it, recorded in taskq.release: what is not recorded there is not ours. */
+/** A function or a view as a release made it, recorded in taskq.release. Objects not recorded there are not ours. */
 export interface ReleasedObject {
   readonly hash: string;
   /** With schema and arguments, as PostgreSQL names it. */
@@ -22,7 +22,7 @@ export async function readObjects(client: Client): Promise<Readonly<Record<strin
   return rows[0]?.objects ?? {};
 }
 
-/** Record what the release has made since it was applied. */
+/** Record the objects that the release has made since it was applied. */
 export async function recordObjects(
   client: Client,
   objects: Readonly<Record<string, ReleasedObject>>,
@@ -37,7 +37,7 @@ export function hashOf(text: string): string {
 
 /**
  * Throws `schema_occupied`, which names them, where functions or relations of others have the name of one that this
- * release creates or replaces. An overload counts as well: a call of ours could be taken for one of it.
+ * release creates or replaces. An overload counts as well: a call of ours could resolve to it.
  */
 export async function refuseOthersObjects(client: Client, functions: readonly SqlFunction[]): Promise<void> {
   const earlier = await readObjects(client);

@@ -57,12 +57,12 @@ export async function replaceObject(client: Client, one: SqlFunction, earlier?: 
   return made.signature;
 }
 
-/** One that a release hides from clients loses the comment it had. */
+/** Remove the comment of an object that the release hides from clients. */
 async function describe(client: Client, { kind, signature }: StoredObject, one: SqlFunction): Promise<void> {
   await client.query(withLiterals(`comment on ${kind} ${signature} is $1`, [commentOf(one)]));
 }
 
-/** Default privileges may have granted rights on the new object that the one before did not grant. */
+/** Default privileges may have granted rights on the new object that the old one did not grant. */
 async function passRights(client: Client, before: StoredObject, made: StoredObject): Promise<void> {
   for (const role of new Set(made.grants.map((grant) => grant.role)))
     await client.query(`revoke all on ${inGrants(made)} from ${role}`);

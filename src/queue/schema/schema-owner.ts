@@ -4,9 +4,9 @@ import { OWNER } from './grant-statements.ts';
 import { readObjects } from './released-objects.ts';
 
 /**
- * The role that owns what releases made, the one that migrated first, must own what later releases add: functions run
- * with the rights of their owner, and no other role is granted what a release adds. Act as that role from here on, if
- * the session may. In a database without a release, the current role will be the owner.
+ * The role that migrated first owns what releases made, and must own what later releases add: functions run with the
+ * rights of their owner, and a release grants its new objects to no other role. Act as that role from here on, if the
+ * session may. In a database without a release, the current role will be the owner.
  */
 export async function becomeOwner(client: Client): Promise<void> {
   const { role, owner, may_become: mayBecome } = await readRights(client);
@@ -25,7 +25,7 @@ export async function refuseNonOwner(client: Client): Promise<void> {
   );
 }
 
-/** What a role can do that neither is the owner nor may act as it. */
+/** What to do as a role that neither is the owner nor may act as it. */
 export function adviseNonOwner({ owner, grant }: Rights): string {
   return (
     `run taskq migrate as ${owner === OWNER ? 'a superuser' : owner}, or first: ${grant}; ` +
@@ -64,7 +64,7 @@ export async function reclaimObjects(client: Client): Promise<void> {
 }
 
 interface ForeignObject {
-  /** As `alter` names it. */
+  /** The kind of object, as `alter` names it. */
   readonly object: string;
   readonly owner: string;
   readonly may_give: boolean;

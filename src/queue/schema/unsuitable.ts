@@ -4,8 +4,8 @@ import { TaskqError } from '../../lib/errors.ts';
 const OLDEST_VERSION = 14;
 
 /**
- * Throws `database_unsuitable` for a server before PostgreSQL 14, and for a database whose encoding has not all
- * characters that payloads, results and errors may have.
+ * Throws `database_unsuitable` for a server before PostgreSQL 14, and for a database whose encoding lacks characters
+ * that payloads, results and errors may have.
  */
 export async function refuseUnsuitable(client: Client): Promise<void> {
   const { rows } = await client.query<{ name: string; encoding: string; version: number }>(

@@ -2,10 +2,10 @@ import type { Client } from '../../lib/connect.ts';
 import { TaskqError } from '../../lib/errors.ts';
 
 /**
- * A query for what lets roles that may not act as `role` run code of their own with its rights: the functions that it
- * owns in the schema taskq find operators and other functions there. Rows: `threat`, `by` (a role) and `remedy`, a
- * statement; in the order in which these can be run. `isOurs` is an SQL expression: whether a release made the function
- * `p` of pg_proc.
+ * A query for threats: ways in which roles that may not act as `role` could run code of their own with its rights,
+ * because its functions in the schema taskq look up operators and other functions there. Rows: `threat`, `by` (a role)
+ * and `remedy`, a statement; in the order in which these can be run. `isOurs` is an SQL expression: whether a release
+ * made the function `p` of pg_proc.
  */
 export function untrusted(role: string, isOurs: string): string {
   const ours = `'alter routine ' || p.oid::regprocedure || ' owner to ' || quote_ident(${role})`;

@@ -16,7 +16,7 @@ const health: Route = {
   path: '/healthz',
   isAtRoot: true,
   role: 'open',
-  summary: 'Say that the server runs. Asks the database nothing.',
+  summary: 'Report that the server runs, without a query of the database.',
   answers: answers200('It runs', record({ healthy: FLAG })),
   async handle() {
     return ok({ healthy: true });
@@ -28,7 +28,7 @@ const ready: Route = {
   path: '/readyz',
   isAtRoot: true,
   role: 'viewer',
-  summary: 'Say whether the database answers and its schema fits; 503 if not.',
+  summary: 'Report whether the database answers and its schema fits; 503 if not.',
   answers: answers200('It is ready', record({ ready: FLAG })),
   async handle({ db }) {
     await checkSchema(db);
@@ -71,7 +71,7 @@ const caller: Route = {
   path: '/caller',
   role: 'viewer',
   summary:
-    'Say who asks: the role, the name, the queues (null: all), whether writes are taken, and by which version.',
+    'Report the caller: the role, the name, the queues (null: all), whether writes are taken, and the version.',
   answers: answers200(
     'The caller',
     record({

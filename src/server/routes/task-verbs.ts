@@ -47,7 +47,7 @@ const retryTask: Route = {
   },
 };
 
-/** What changes of a task that waits. */
+/** The changes to a waiting task. */
 export const CHANGES = input({
   payload: ANY,
   priority: { type: ['integer', 'string'] },
@@ -140,7 +140,7 @@ async function idOf(call: Call): Promise<string> {
   return (await visibleTask(call)).id;
 }
 
-/** Who acts and why. The task may have gone to a queue that the caller may not see since `idOf` has looked. */
+/** Who acts and why. The task may have moved to a queue that the caller may not see since `idOf` checked. */
 function actingOf({ acting, caller }: Call): ActingOnTasks {
   return { ...acting, queues: caller.queues };
 }
@@ -157,7 +157,7 @@ function optionsOf({ body }: Call) {
 interface VerbAnswer {
   readonly id: string;
   readonly answer: string;
-  /** Null: nothing is known of the task. */
+  /** Null: there is no such task. */
   readonly status?: string | null;
   readonly key?: string | null;
   readonly holder?: string | null;

@@ -72,7 +72,7 @@ const list: Route = {
   answers: answers200('A page', pageOf('tasks', 'Task', { lookedBackTo: TIME_OR_NULL })),
   async handle({ query, lists, db, caller }) {
     const { queues } = caller;
-    // Part of the search, not a filter behind it: where a page ends would tell what other queues hold.
+    // Part of the search, not a filter after it: otherwise the end of a page would reveal what other queues hold.
     const filter = { ...storedFilter(filterOf(query, lists)), ...(queues != null && { queues }) };
     const after = query.after === undefined ? null : checkedAfter(query.after);
     const limit = limitOf(query);
@@ -166,7 +166,7 @@ export function filterOf(
   };
 }
 
-/** What the names of parameters about the payload begin with. */
+/** The prefix of parameters about the payload. */
 const PAYLOAD = 'payload.';
 
 function tagsOf(texts: readonly string[]): Record<string, string> {

@@ -6,7 +6,7 @@ import { hrefTo } from './place.ts';
 
 export type Act = (text: string, work: () => Promise<unknown>) => Promise<boolean>;
 
-/** Returns a function that does something at once, and notes what came of it where the user sees it. */
+/** Returns a function that does something at once, and shows the result to the user. */
 export function useAct(): Act {
   const { activity } = useApp();
   return useCallback(

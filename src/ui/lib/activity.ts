@@ -1,6 +1,6 @@
 import type { Store } from './store.ts';
 
-/** What was done in this tab, for the list of it. */
+/** An action done in this tab, for the list. */
 export interface Activity {
   readonly id: number;
   readonly at: Date;
@@ -12,7 +12,7 @@ export interface Activity {
 
 const MOST = 50;
 
-/** Adds what was done, the newest first. */
+/** Adds an action, newest first. */
 export function note(store: Store<readonly Activity[]>, what: Omit<Activity, 'id' | 'at'>): void {
   const id = (store.value[0]?.id ?? 0) + 1;
   store.set([{ ...what, id, at: new Date() }, ...store.value].slice(0, MOST));

@@ -6,7 +6,7 @@ export interface Misfit {
   readonly detail: string;
 }
 
-/** Why a request came to nothing, as the server says it; status 0: the server cannot be reached. */
+/** Why a request failed, in the server's words; status 0: the server cannot be reached. */
 export class ApiProblem extends Error {
   readonly status: number;
   readonly code: string;
@@ -23,7 +23,7 @@ export class ApiProblem extends Error {
     this.nearest = body.nearest ?? [];
   }
 
-  /** What does not fit in a member of the body, such as `payload`. */
+  /** The problem with a member of the body, such as `payload`. */
   at(name: string): string | undefined {
     return this.errors.find(({ pointer }) => pointer === name || `${pointer}/`.startsWith(`/${name}/`))
       ?.detail;
@@ -94,7 +94,7 @@ function isProblem(answer: unknown): answer is ProblemBody {
   return typeof (answer as ProblemBody | null | undefined)?.code === 'string';
 }
 
-/** A proxy answers with pages of its own. */
+/** A proxy may answer with its own pages. */
 function noProblem({ status, statusText }: Response): ProblemBody {
   return { code: 'no_answer', detail: `Something other than taskq answered: ${status} ${statusText}`.trim() };
 }

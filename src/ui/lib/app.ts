@@ -22,7 +22,7 @@ export interface Caller {
   readonly release: number;
 }
 
-/** What all screens share. */
+/** The state that all screens share. */
 export interface App {
   readonly caller: Caller;
   readonly place: Place;
@@ -58,7 +58,7 @@ export function useLive(): Live {
   return useStore(useApp().live.store);
 }
 
-/** The time, every so often, while the tab is seen. */
+/** The current time, updated at intervals while the tab is visible. */
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** A step and those that it waits for. */
+/** A step and the steps that it waits for. */
 export interface DagNode {
   readonly id: string;
   readonly parents: readonly string[];
@@ -6,7 +6,7 @@ export interface DagNode {
 
 export interface PlacedNode {
   readonly id: string;
-  /** One more than that of its last parent; the first is 0. */
+  /** One more than that of its deepest parent; the first is 0. */
   readonly layer: number;
   /** Its place within the layer, from 0 on. */
   readonly place: number;
@@ -104,7 +104,7 @@ function sort(
   settle: (ids: readonly string[]) => void,
 ): void {
   const middles = new Map(ids.map((id) => [id, middle(neighboursOf(id), places) ?? places.get(id)!]));
-  // Stable: what is equal stays as it was.
+  // A stable sort: equal nodes keep their order.
   ids.sort((one, other) => middles.get(one)! - middles.get(other)!);
   settle(ids);
 }

@@ -21,7 +21,7 @@ export interface DeadGroup {
 
 const MOST = 140;
 
-/** What its letters died of, in one line. */
+/** The cause of death of its letters, in one line. */
 export function causeOf({
   errorName,
   message,

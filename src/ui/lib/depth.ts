@@ -12,7 +12,7 @@ export interface Depth {
 
 const EMPTY: Depth = { waiting: 0, due: 0, running: 0, dead: 0, oldestAt: null };
 
-/** What a sample has of each queue or each type. */
+/** The figures of a sample for each queue or type. */
 export interface Depths {
   readonly names: Iterable<string>;
   /** Undefined: there is no sample yet. */

@@ -5,14 +5,14 @@ export const COUNTED = ['pending', 'blocked', 'leased', 'running', 'dead'] as co
 
 export type Counted = (typeof COUNTED)[number];
 
-/** What is known of a queue, of all its types together. */
+/** The figures of a queue, over all its types. */
 export interface QueueFigures {
   readonly queue: string;
   readonly counts: Readonly<Record<Counted, number>>;
   readonly due: number;
   /** Since when its oldest due task is due. */
   readonly oldestAt: string | null;
-  /** Completed tasks in a minute, of late; null: not known yet. */
+  /** Tasks recently completed per minute; null: not known yet. */
   readonly rate: number | null;
 }
 
@@ -46,7 +46,7 @@ export interface Completions {
   readonly byQueue: ReadonlyMap<string, number>;
 }
 
-/** Over how long a rate is taken. */
+/** The period over which a rate is computed. */
 const WINDOW_MS = 300_000;
 
 /** Adds a sample to those of the last minutes, of which only the completions are kept. */

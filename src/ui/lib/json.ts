@@ -11,7 +11,7 @@ export class ExactNumber {
   }
 }
 
-/** JSON that someone has typed, to be sent as it is. */
+/** JSON as typed by the user, to be sent unchanged. */
 export class JsonText {
   readonly text: string;
 

@@ -4,7 +4,7 @@ import { remember, remembered } from './remembered.ts';
 export interface Binding {
   readonly keys: string;
   readonly text: string;
-  /** It gives way to what the screen does with these keys. */
+  /** A binding of the screen for these keys takes precedence. */
   readonly isDefault?: boolean;
   run(event: KeyboardEvent): void;
 }
@@ -12,12 +12,12 @@ export interface Binding {
 const SEQUENCE_MS = 1500;
 const OFF = 'single-keys-off';
 
-/** The keys that do something now: those of the frame and those of the screen. */
+/** The active keys: those of the frame and those of the screen. */
 export class Keys {
   readonly #bindings: Binding[] = [];
   #begun: { readonly key: string; readonly at: number } | undefined;
 
-  /** In the order in which they are explained, each of different keys. */
+  /** In the order of the help, each with different keys. */
   get bindings(): readonly Binding[] {
     const own = new Set(this.#bindings.flatMap(({ keys, isDefault }) => (isDefault ? [] : keys)));
     return this.#bindings.filter(({ keys, isDefault }) => !isDefault || !own.has(keys));
@@ -37,7 +37,7 @@ export class Keys {
     return () => void this.#bindings.splice(this.#bindings.indexOf(binding), 1);
   }
 
-  /** Does what a pressed key stands for. */
+  /** Runs the binding of a pressed key. */
   press(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (!this.isOn || isTyping(event.target) || document.querySelector('dialog[open]') !== null) return;

@@ -3,7 +3,7 @@ import type { ApiProblem } from './api.ts';
 import { get, withQuery } from './api.ts';
 import { type Loaded, problemOf, useLoad } from './load.ts';
 
-/** A list as it is shown. No row moves: rows that are new are counted, and shown when someone asks for them. */
+/** A list as it is shown. No row moves: new rows are counted, and shown on request. */
 export interface List<Row> extends Loaded<readonly Row[]> {
   /** The keys of rows that are no longer part of it. */
   readonly gone: ReadonlySet<string>;
@@ -12,7 +12,7 @@ export interface List<Row> extends Loaded<readonly Row[]> {
   showNew(): void;
   /** Reads the next page; undefined: there is none. */
   readonly more: (() => void) | undefined;
-  /** How far back the search came, if it ended before it had a whole page. */
+  /** How far back the search went, if it ended before it had a whole page. */
   readonly lookedBackTo: string | undefined;
   /** Why the next page could not be read. */
   readonly moreProblem: ApiProblem | undefined;
@@ -25,7 +25,7 @@ export interface Page<Row> {
   readonly lookedBackTo?: string | undefined;
 }
 
-/** A list that is shown, and what is known of it by now. */
+/** A list as shown, and its newer state. */
 export interface Shown<Row> {
   readonly path: string;
   readonly rows: readonly Row[];
@@ -115,7 +115,7 @@ export function refreshed<Row>(last: Shown<Row>, fresh: Page<Row>, keyOf: (row: 
   const now = new Map(fresh.rows.map((row) => [keyOf(row), row]));
   const shown = new Set(last.rows.map(keyOf));
   const rows = last.rows.map((row) => now.get(keyOf(row)) ?? row);
-  // The fresh page reaches down to its last row; of what comes below it says nothing.
+  // The fresh page covers the list down to its last row, and nothing below.
   const reach = fresh.after === null ? rows.length : rows.findLastIndex((row) => now.has(keyOf(row)));
   const gone = new Set(last.gone);
   rows.forEach((row, place) => {

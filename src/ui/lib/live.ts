@@ -5,23 +5,23 @@ import type { Stats } from './stats.ts';
 import { Store } from './store.ts';
 
 export interface Live {
-  /** `held`: someone wants the screens to stay as they are; `trouble`: the server has no answer of the database. */
+  /** `held`: the user has frozen the screens; `trouble`: the server gets no answer from the database. */
   readonly state: 'connecting' | 'live' | 'held' | 'trouble' | 'disconnected' | 'signed-out';
-  /** What the screens show; null: nothing has arrived yet. */
+  /** The figures shown; null: none have arrived yet. */
   readonly stats: Stats | null;
-  /** How many samples were taken since the page was opened: with each, screens read again what they show. */
+  /** How many samples were taken since the page was opened: screens reload with each. */
   readonly round: number;
   /** When it was sampled, on the clock of this page (`performance.now()`); null: never. */
   readonly sampledMs: number | null;
   readonly detail: string | null;
-  /** What the samples of the last minutes say of completions. */
+  /** The completions in the samples of the last minutes. */
   readonly history: readonly Completions[];
 }
 
 /** The one connection of a tab on which figures arrive. It is closed while the tab is hidden. */
 export interface LiveFeed {
   readonly store: Store<Live>;
-  /** Holds the figures, or goes on. */
+  /** Freezes the figures, or resumes. */
   toggle(): void;
 }
 
@@ -52,7 +52,7 @@ export function openLive(): LiveFeed {
       const stats = parseJson(data) as Stats;
       const sampledMs = stats.ageMs === null ? null : performance.now() - stats.ageMs;
       const last = store.value;
-      // Screens may have read what they show before the first one was taken.
+      // Screens may have loaded before the first sample was taken.
       const isNext =
         last.stats === null
           ? sampledMs !== null && sampledMs > openedMs

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ApiProblem, get } from './api.ts';
 import { useLive } from './app.ts';
 
-/** What was read, and what came of reading it again. Old data stay when that fails. */
+/** The data of a path, and the result of reading it again. The old data stay when that fails. */
 export interface Loaded<T> {
   readonly data: T | undefined;
   /** When `data` were read, in milliseconds. */
@@ -52,7 +52,7 @@ export function useLoad<T>(path: string | null, by?: unknown): Loaded<T> {
   return of === path ? { ...loaded, reload } : { data: undefined, at: undefined, problem: undefined, reload };
 }
 
-/** What was thrown, as a problem. */
+/** Converts a thrown value to a problem. */
 export function problemOf(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;
   return new ApiProblem(0, { code: 'bug', detail: `A fault of these pages: ${String(error)}` });

@@ -2,7 +2,7 @@ import { send } from './api.ts';
 
 export type Verb = 'cancel' | 'retry' | 'edit' | 'revive' | 'rerun' | 'discard' | 'purge';
 
-/** What a stored operation is about: the parameters of `GET tasks`, or ids, or a group of dead letters. */
+/** The tasks of a stored operation: the parameters of `GET tasks`, or ids, or a group of dead letters. */
 export type OperationFilter = Readonly<Record<string, unknown>>;
 
 export interface DryRun {
@@ -12,7 +12,7 @@ export interface DryRun {
   readonly ids: readonly string[];
 }
 
-/** A verb for all tasks of a filter, which goes on without browser and server. */
+/** A verb for all tasks of a filter, which continues without browser and server. */
 export interface Operation {
   readonly id: string;
   readonly verb: string;
@@ -31,13 +31,13 @@ export interface Operation {
     readonly answer: string;
     readonly error: string | null;
   }[];
-  /** Of those that it has revived. */
+  /** How many of the tasks that it revived died again. */
   readonly deadAgain: number | null;
   readonly notEnded: number | null;
   readonly createdAt: string;
   readonly endedAt: string | null;
   readonly stoppedBecause: string | null;
-  /** Why it does not get on. */
+  /** Why it does not progress. */
   readonly trouble: string | null;
   readonly rate: string | null;
   readonly canary: number | null;
@@ -52,14 +52,14 @@ export function isGoingOn({ state }: Operation): boolean {
   return state === 'running' || state === 'canary';
 }
 
-/** Counts what an operation would do. Throws ApiProblem. */
+/** Counts the tasks that an operation would act on. Throws ApiProblem. */
 export function dryRun(verb: Verb, filter: OperationFilter): Promise<DryRun> {
-  // An edit has to change something, whatever that is: the same tasks match.
+  // An edit must change something; which change does not matter for the matching tasks.
   const changes = verb === 'edit' ? { priority: 0 } : undefined;
   return send('POST', 'operations', { verb, filter, changes, dryRun: true });
 }
 
-/** Begins an operation: with `expect` for that number of tasks, and no other. Throws ApiProblem. */
+/** Begins an operation; with `expect`, only if exactly that many tasks match. Throws ApiProblem. */
 export function begin(
   verb: Verb,
   filter: OperationFilter,

@@ -17,7 +17,7 @@ export type ScreenName =
   | 'workers'
   | 'workflows';
 
-/** What the fragment of the URL says: the screen, what it is about, and everything that it shows of it. */
+/** The place in the fragment of the URL: the screen, its object, and everything it shows of it. */
 export interface Place {
   readonly screen: string;
   /** The further segments, such as the id of a task. */

@@ -58,7 +58,7 @@ export interface SlotTask {
   readonly createdAt?: string;
 }
 
-/** The limits of a queue in a few words; null: it has none. */
+/** The limits of a queue, in short; null: it has none. */
 export function limitsText({ maxRunning, rate, burst, groupLimit, groupRate }: Queue): string | null {
   const own = [maxRunning === null ? '' : `${maxRunning} at once`, rateText(rate, burst)];
   const groups = [groupLimit === null ? '' : `${groupLimit} at once`, groupRate ?? ''].filter(Boolean);
@@ -66,7 +66,7 @@ export function limitsText({ maxRunning, rate, burst, groupLimit, groupRate }: Q
   return own.filter(Boolean).join('; ') || null;
 }
 
-/** A rate with what may start at once: `100/1m, bursts of 20`. */
+/** A rate with its burst: `100/1m, bursts of 20`. */
 export function rateText(rate: string | null, burst: number | null): string {
   if (rate === null) return '';
   return burst === null || burst === 1 ? rate : `${rate}, bursts of ${burst}`;

@@ -1,6 +1,6 @@
 const PREFIX = 'taskq.';
 
-/** What this browser remembers; null: nothing, or it may not. */
+/** A value stored in this browser; null: none, or storage is not allowed. */
 export function remembered(name: string): string | null {
   try {
     return localStorage.getItem(PREFIX + name);
@@ -9,7 +9,7 @@ export function remembered(name: string): string | null {
   }
 }
 
-/** Lets this browser remember something, if it may; null: forget it. */
+/** Stores a value in this browser, if allowed; null removes it. */
 export function remember(name: string, value: string | null): void {
   try {
     if (value === null) localStorage.removeItem(PREFIX + name);

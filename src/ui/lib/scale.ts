@@ -1,4 +1,4 @@
-/** Where a chart has its lines, and which places of its axes have a label. */
+/** Where a chart has its lines, and where its axes have labels. */
 export interface Axis {
   readonly most: number;
   readonly ticks: readonly number[];

@@ -30,7 +30,7 @@ export interface Preview {
   readonly ticks: readonly { readonly tick: string; readonly local: string; readonly due: string }[];
 }
 
-/** What an option has instead of a number of attempts that has no limit. */
+/** The value of an option for an unlimited number of attempts. */
 const UNLIMITED = 2_147_483_647;
 
 /** The options of a schedule's tasks, as `PUT schedules/{schedule}` takes them. */

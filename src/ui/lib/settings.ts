@@ -7,10 +7,10 @@ export interface Setting {
   /** The member of the answer that has it; default: its name. */
   readonly column?: string;
   readonly label: string;
-  /** What may be written, or what it does. */
+  /** The accepted values, or the effect. */
   readonly hint: string;
   readonly options?: readonly string[];
-  /** What applies without it. */
+  /** What applies if it is not set. */
   readonly unset?: string;
 }
 
@@ -114,7 +114,7 @@ export function settingText({ name, column = name }: Setting, value: unknown): s
   return typeof value === 'object' ? textOfObject(name, value) : String(value);
 }
 
-/** What the API takes for what someone has typed; null removes the setting. */
+/** Converts typed text to the value for the API; null removes the setting. */
 export function settingOf(text: string): unknown {
   if (text === '') return null;
   if (/^\d{1,15}$/.test(text)) return Number(text);

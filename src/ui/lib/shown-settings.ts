@@ -2,16 +2,16 @@ import { useSeesAll } from './app.ts';
 import { type Loaded, useLoad } from './load.ts';
 import { type Setting, settingText } from './settings.ts';
 
-/** A setting with what applies and where that is from. */
+/** A setting with the value that applies and its source. */
 export interface ShownSetting extends Setting {
-  /** What is set here; null: nothing. */
+  /** The value set here; null: none. */
   readonly value: unknown;
-  /** What applies, as text. */
+  /** The value that applies, as text. */
   readonly applies: string;
   readonly from: string;
 }
 
-/** Where a setting is from, as the API answers it. */
+/** The source of a setting, as the API returns it. */
 interface Source {
   /** `operator`, `worker` or, of a default, `built in`. */
   readonly from: string;
@@ -27,7 +27,7 @@ export function useDefaults(): Loaded<Defaults> {
   return useLoad<Defaults>(useSeesAll() ? 'defaults' : null);
 }
 
-/** The settings of a queue or a type; what it does not set is that of all tasks, or of these pages. */
+/** The settings of a queue or a type; those not set there come from all tasks, or from the defaults in these pages. */
 export function shownSettings(
   settings: readonly Setting[],
   row: Readonly<Record<string, unknown>>,
@@ -42,7 +42,7 @@ export function shownSettings(
       return { ...setting, value, applies: settingText(setting, value) ?? unset, from: sourceText(source) };
     }
     const applying = defaults?.[column];
-    // What follows from another setting, such as a burst from its rate, is in the row.
+    // A value derived from another setting, such as a burst from its rate, is in the row.
     const applies = settingText(setting, applying?.value ?? row[column]) ?? unset;
     const from = applying === undefined ? 'built in' : `default, ${sourceText(applying)}`;
     return { ...setting, value: null, applies, from };

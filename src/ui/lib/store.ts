@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** A value that changes, and those who want to know. */
+/** A value that changes, with its subscribers. */
 export class Store<T> {
   #value: T;
   readonly #listeners = new Set<(value: T) => void>();
@@ -18,7 +18,7 @@ export class Store<T> {
     for (const listener of [...this.#listeners]) listener(value);
   }
 
-  /** Returns a function that ends it. */
+  /** Returns a function that ends the subscription. */
   subscribe(listener: (value: T) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -21,7 +21,7 @@ export function filterOf(params: URLSearchParams): OperationFilter {
   );
 }
 
-/** `order.id=42` as path and value; undefined: it is not of this form, which the server says. */
+/** `order.id=42` as path and value; undefined: not of this form, which the server reports. */
 function wantedOf(text: string): readonly [path: string, value: string] | undefined {
   const at = text.indexOf('=');
   return at < 1 ? undefined : [text.slice(0, at).trim(), text.slice(at + 1).trim()];

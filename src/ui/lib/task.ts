@@ -32,7 +32,7 @@ export interface Task {
   readonly again: { readonly id: string; readonly at: string } | null;
 }
 
-/** A setting that applies to a task, and where it is from. */
+/** A setting that applies to a task, and its source. */
 export interface Applying {
   readonly value: unknown;
   readonly from: string;
@@ -78,7 +78,7 @@ export interface LogLine {
   readonly fields: unknown;
 }
 
-/** What a person did to a task. */
+/** A person's action on a task. */
 export interface Action {
   readonly verb: string;
   readonly at: string;

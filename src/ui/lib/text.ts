@@ -1,4 +1,4 @@
-/** What changes the order of the text around it, or cannot be seen. Joiners of emoji and of scripts stay. */
+/** Characters that change the order of the text around them, or are invisible. Joiners of emoji and of scripts stay. */
 const UNSEEN = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\u00ad\u200b\u2060\ufeff\ufff9-\ufffb]/gu;
 
 /** Text with its invisible characters written out: `\u202e`. */
@@ -50,7 +50,7 @@ export function count(value: number): string {
   return WHOLE.format(value);
 }
 
-/** A count and what is counted: `1 task`, `2 tasks`. */
+/** A count with its noun: `1 task`, `2 tasks`. */
 export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }

@@ -6,7 +6,7 @@ export type Theme = (typeof THEMES)[number];
 
 const NAME = 'theme';
 
-/** The theme that this browser has been set to. */
+/** The theme chosen in this browser. */
 export function chosenTheme(): Theme {
   const stored = remembered(NAME);
   return THEMES.find((theme) => theme === stored) ?? 'system';

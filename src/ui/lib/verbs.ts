@@ -4,17 +4,17 @@ import { FINISHED_STATUSES, LIVE_STATUSES, type TaskStatus } from './task.ts';
 export interface TaskVerb {
   readonly verb: Verb;
   readonly label: string;
-  /** What a task has to be for it. */
+  /** The statuses a task must have for it. */
   readonly statuses: readonly TaskStatus[];
-  /** What it does, for the dialog that asks. */
+  /** Its effect, for the dialog. */
   readonly effect: string;
-  /** What the record of it says. */
+  /** Its text in the record. */
   readonly done: string;
-  /** It takes away what cannot be brought back: the dialog asks first. */
+  /** It destroys something for good: a dialog asks first. */
   readonly isDestructive?: true;
 }
 
-/** What an operator can do to a task besides changing it. */
+/** The verbs of an operator for a task, besides edit. */
 export const TASK_VERBS: readonly TaskVerb[] = [
   {
     ...{ verb: 'retry', label: 'Retry', done: 'Retried', statuses: ['pending', 'blocked'] },

@@ -3,9 +3,9 @@ import { count } from './text.ts';
 /** A worker as of its last heartbeat, as `GET workers` answers it. */
 export interface Worker {
   readonly id: string;
-  /** What its tasks show as their lease owner. */
+  /** The lease owner that its tasks show. */
   readonly name: string;
-  /** The name that it was given; null: none. */
+  /** Its given name; null: none. */
   readonly givenName: string | null;
   readonly host: string;
   readonly pid: number;
@@ -22,7 +22,7 @@ export interface Worker {
   /** Tasks in its slots, and claimed ahead. */
   readonly running: number;
   readonly ahead: number;
-  /** Tasks that run longer than they may. */
+  /** Tasks that have exceeded their timeout. */
   readonly timedOut?: number;
   readonly pollMs: number | null;
   readonly leaseMs: number;

@@ -3,15 +3,15 @@ import type { Selection } from './data-table.tsx';
 
 interface ActionBarProps {
   readonly selection: Selection;
-  /** Whether all rows that match are meant, not only those selected. */
+  /** Whether the actions apply to all matching rows, not only to the selected ones. */
   readonly isAll: boolean;
-  /** Undefined: the list has no more than what is shown. */
+  /** Undefined: the list has no further rows. */
   readonly selectAll?: (() => void) | undefined;
   clear(): void;
   readonly actions: readonly { readonly label: string; readonly isDestructive?: boolean; run(): void }[];
 }
 
-/** What can be done with the selected rows, at the bottom of the window. Not shown while none is. */
+/** The actions for the selected rows, at the bottom of the window. Hidden while no row is selected. */
 export function ActionBar({ selection, isAll, selectAll, clear, actions }: ActionBarProps) {
   const { size } = selection.keys;
   if (size === 0 && !isAll) return null;

@@ -11,7 +11,7 @@ import { Time } from './text.tsx';
 
 const SHOWN_MS = 8000;
 
-/** Says what was last done; it goes away by itself unless it has failed. */
+/** Shows the last action; disappears by itself unless the action failed. */
 export function Toast() {
   const [latest] = useStore(useApp().activity);
   const [seen, setSeen] = useState(0);
@@ -36,7 +36,7 @@ export function Toast() {
   );
 }
 
-/** A button that lists what was done in this tab. */
+/** A button that lists the actions done in this tab. */
 export function ActivityButton() {
   const done = useStore(useApp().activity);
   const [isOpen, setOpen] = useState(false);

@@ -1,5 +1,5 @@
 interface BarsProps {
-  /** What they are, with the figures that matter, as text. */
+  /** A description with the main figures, as text. */
   readonly label: string;
   readonly values: readonly number[];
 }

@@ -7,16 +7,16 @@ import { Dialog } from './dialog.tsx';
 import { Field, textOf } from './fields.tsx';
 import { ProblemView } from './problem.tsx';
 
-/** Above this many, the number has to be typed. */
+/** Above this many, the user must type the number. */
 const MOST_UNTYPED = 100;
 const ALL = 'all';
 
 interface ConfirmProps {
   readonly title: string;
-  /** What the button says that does it. */
+  /** The label of the button that does it. */
   readonly verb: string;
   readonly isDestructive?: boolean;
-  /** How many it is about; undefined: one, or not yet known (then `isReady` is false). */
+  /** How many objects it affects; undefined: one, or not yet known (then `isReady` is false). */
   readonly count?: number | undefined;
   /** There may be more than `count`: then the word `all` has to be typed. */
   readonly isUncounted?: boolean | undefined;
@@ -28,7 +28,7 @@ interface ConfirmProps {
   readonly children?: ComponentChildren | ((problem: ApiProblem | undefined) => ComponentChildren);
 }
 
-/** Sends what a dialog has asked about, with the reason given in it. */
+/** Sends the request of a dialog, with the reason given in it. */
 export function sendWithReason<Answer = unknown>(
   form: FormData,
   method: Method,
@@ -40,7 +40,7 @@ export function sendWithReason<Answer = unknown>(
   return send<Answer>(method, reason === undefined ? path : `${path}?reason=${encodeURIComponent(reason)}`);
 }
 
-/** Asks before something is done, and why it is, for the audit. */
+/** Asks for confirmation, and for the reason, for the audit. */
 export function Confirm({
   title,
   verb,

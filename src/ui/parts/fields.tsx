@@ -8,18 +8,18 @@ interface FieldProps {
   readonly name: string;
   readonly value?: string;
   readonly hint?: ComponentChildren;
-  /** The problem of the last try: what does not fit in this field is shown at it. */
+  /** The problem of the last try: its errors about this field are shown here. */
   readonly problem?: ApiProblem | undefined;
   /** The member of the body that the field fills; default: its name. */
   readonly pointer?: string;
   readonly isRequired?: boolean;
   readonly placeholder?: string;
-  /** As many lines; default: one. */
+  /** The number of lines; default: one. */
   readonly lines?: number;
   readonly options?: readonly (string | readonly [value: string, text: string])[];
 }
 
-/** A field of a form with its label, its hint and what is wrong with it. */
+/** A field of a form with its label, its hint and its error. */
 export function Field({ label, name, hint, problem, pointer = name, ...props }: FieldProps) {
   const id = useId();
   const fault = problem?.at(pointer);

@@ -14,7 +14,7 @@ export interface Filter {
 
 interface FiltersProps {
   readonly of: readonly Filter[];
-  /** Parameters that links set, by name, with what is shown of them: each can only be removed. */
+  /** Parameters that links set, by name, with their labels: they can only be removed. */
   readonly linked?: Readonly<Record<string, string>>;
 }
 
@@ -42,7 +42,7 @@ export function Filters({ of, linked = {} }: FiltersProps) {
         Filters{isFiltered && ' (on)'}
       </button>
       <form
-        // Shows what the URL says after each change of it.
+        // Shows the values of the URL after each change of it.
         key={params.toString()}
         onSubmit={(event) => {
           event.preventDefault();

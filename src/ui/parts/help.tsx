@@ -48,7 +48,7 @@ export function Help() {
   );
 }
 
-/** What the browser does by itself. */
+/** Keys that the browser handles by itself. */
 const NATIVE = [
   { keys: 'Enter', text: 'open the row' },
   { keys: 'Escape', text: 'close a dialog' },

@@ -3,7 +3,7 @@ import { ExactNumber, stringifyJson } from '../lib/json.ts';
 import { counted, visible } from '../lib/text.ts';
 import { CopyButton } from './text.tsx';
 
-/** JSON to read: its parts can be closed, its numbers are exact, and it is only ever text. */
+/** A read-only view of JSON: parts can be collapsed, numbers are exact, and everything is rendered as text. */
 export function JsonView({ value, what }: { readonly value: unknown; readonly what: string }) {
   const isNested = typeof value === 'object' && value !== null && !(value instanceof ExactNumber);
   return (

@@ -18,7 +18,7 @@ interface ListViewProps<Row> {
   readonly empty: ComponentChildren;
 }
 
-/** A list that is read by pages, with what is new to be shown on request. */
+/** A list that is read by pages, and shows new rows on request. */
 export function ListView<Row>({ list, empty, ...table }: ListViewProps<Row>) {
   const { live } = useApp();
   useKeys([

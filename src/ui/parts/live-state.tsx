@@ -11,7 +11,7 @@ const SAID: Readonly<Record<Live['state'], string>> = {
   'signed-out': 'signed out',
 };
 
-/** Says whether the screens are kept up to date, and how old their figures are; holds them. */
+/** Shows whether the screens are up to date, and how old their figures are; can freeze them. */
 export function LiveState() {
   const { live } = useApp();
   const { state, sampledMs, detail } = useLive();

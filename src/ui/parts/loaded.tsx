@@ -10,7 +10,7 @@ interface LoadedViewProps<T> {
   children(data: T): ComponentChildren;
 }
 
-/** What was read; before that a skeleton, and after a failure the old data, greyed, with their age. */
+/** Shows loaded data; before that a skeleton, and after a failure the old data, greyed, with their age. */
 export function LoadedView<T>({ of: { data, at, problem }, children }: LoadedViewProps<T>) {
   if (data === undefined) return problem === undefined ? <Skeleton /> : <ProblemView problem={problem} />;
   return (
@@ -27,7 +27,7 @@ function StaleSince({ at }: { readonly at: number }) {
   return <p class="muted">What follows is {age(now - at)} old.</p>;
 }
 
-/** Stands for what is being read. The style sheet shows it after 200 ms. */
+/** A placeholder during loading. The style sheet shows it after 200 ms. */
 export function Skeleton() {
   return (
     <div class="skeleton" role="status">
@@ -39,7 +39,7 @@ export function Skeleton() {
   );
 }
 
-/** Says that there is nothing, and which command changes that. */
+/** Shows that there is nothing, and the command that changes that. */
 export function Empty({ text, command }: { readonly text: string; readonly command?: string | undefined }) {
   return (
     <div class="empty">

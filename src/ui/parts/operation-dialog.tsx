@@ -14,7 +14,7 @@ import { ProblemView } from './problem.tsx';
 
 interface OperationDialogProps {
   readonly verb: Verb;
-  /** The verb as a button says it, such as `Cancel`. */
+  /** The verb as the label of a button, such as `Cancel`. */
   readonly label: string;
   readonly filter: OperationFilter;
   readonly isDestructive?: boolean;
@@ -27,12 +27,12 @@ interface OperationDialogProps {
   onClose(): void;
 }
 
-/** Shows what an operation would do, and begins it for exactly as many tasks as were shown, where these are counted. */
+/** Shows what an operation would do, and begins it for exactly the number of tasks shown, if that was counted. */
 export function OperationDialog({ verb, label, filter, fields, optionsOf, ...props }: OperationDialogProps) {
   const { activity } = useApp();
   const [found, setFound] = useState<DryRun>();
   const [problem, setProblem] = useState<ApiProblem>();
-  // As of when the dialog was opened.
+  // As of the opening of the dialog.
   useEffect(() => {
     dryRun(verb, filter).then(setFound, (error: unknown) => setProblem(problemOf(error)));
   }, []);

@@ -6,7 +6,7 @@ import { visible } from '../lib/text.ts';
 import { PauseDialog } from './pause.tsx';
 import { Status } from './status.tsx';
 
-/** What `GET queues` says of the pause of a queue. */
+/** The pause of a queue, as `GET queues` returns it. */
 export interface QueuePause {
   readonly name: string;
   readonly pausedAt: string | null;
@@ -17,7 +17,7 @@ export interface QueuePause {
 
 interface PauseButtonProps {
   readonly queue: string;
-  /** Undefined: nothing is known of it. */
+  /** Undefined: the queue is not known. */
   readonly pause: QueuePause | undefined;
   readonly mayPause: boolean;
   onDone(): void;

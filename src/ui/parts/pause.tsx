@@ -42,7 +42,7 @@ export function PauseState({ since, until, by, reason }: PauseStateProps) {
   );
 }
 
-/** What is paused or resumed, by a path that ends with the verb. */
+/** The object to pause or resume, by a path that ends with the verb. */
 interface PauseDialogProps {
   readonly verb: 'pause' | 'resume';
   /** Such as `queue mail`. */

@@ -14,7 +14,7 @@ const WHAT_TO_DO: Readonly<Record<string, string>> = {
   bug: 'Please report it, with the lines that the server printed.',
 };
 
-/** What went wrong, and what to do. */
+/** Shows what went wrong, and what to do. */
 export function ProblemView({ problem }: { readonly problem: ApiProblem }) {
   const { code, message, hint, nearest, errors } = problem;
   const advice = hint ?? WHAT_TO_DO[code];

@@ -7,13 +7,13 @@ import { Confirm, sendWithReason } from './confirm.tsx';
 
 interface SendDialogProps {
   readonly title: string;
-  /** What the button says that does it. */
+  /** The label of the button that does it. */
   readonly verb: string;
   readonly isDestructive?: boolean;
   readonly method?: Method;
   readonly path: string;
   bodyOf?(form: FormData): object;
-  /** What was done, for the list of it. */
+  /** The action in the past tense, for the list. */
   readonly done: string;
   onDone(): void;
   onClose(): void;

@@ -9,7 +9,7 @@ import { SendDialog } from './send-dialog.tsx';
 import { Name } from './text.tsx';
 
 interface SettingsViewProps {
-  /** Whose they are, such as `queue mail`. */
+  /** Their owner, such as `queue mail`. */
   readonly of: string;
   readonly settings: readonly ShownSetting[];
   /** Takes the changes by PATCH. */
@@ -19,7 +19,7 @@ interface SettingsViewProps {
 
 const keyOf = ({ name }: Setting) => name;
 
-/** Settings with what applies and where that is from. Who may changes them one by one. */
+/** Settings with the values that apply and their sources. A caller who may can change them one by one. */
 export function SettingsView({ of, settings, path, onDone }: SettingsViewProps) {
   const [edited, edit] = useState<ShownSetting>();
   const mayEdit = useMay('admin');

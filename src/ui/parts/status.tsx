@@ -47,7 +47,7 @@ export function toneOf(name: string): string {
   return (SHAPES[name] ?? OTHER)[0];
 }
 
-/** What draws a state within 16 × 16. */
+/** The drawing of a state within 16 × 16. */
 export function shapeOf(name: string): ComponentChildren {
   return (SHAPES[name] ?? OTHER)[1];
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { useNow } from '../lib/app.ts';
 import { count, duration, relative, visible } from '../lib/text.ts';
 
-/** Text that someone else has written: it stands alone, whatever its direction, and nothing in it is hidden. */
+/** Text written by others: isolated whatever its direction, with invisible characters shown. */
 export function Name({ text }: { readonly text: string }) {
   return <bdi class="name">{text === '' ? <span class="muted">(empty)</span> : visible(text)}</bdi>;
 }
@@ -30,7 +30,7 @@ export function Names({ of, none = '–' }: { readonly of: readonly string[] | n
   );
 }
 
-/** A time as seen from now, with the exact time for those who point at it. */
+/** A relative time, with the exact time on hover. */
 export function Time({ at }: { readonly at: string | null | undefined }) {
   const now = useNow(10_000);
   if (at == null) return <span class="muted">–</span>;
@@ -42,7 +42,7 @@ export function Time({ at }: { readonly at: string | null | undefined }) {
   );
 }
 
-/** A time to the second, where the relative one says too little. */
+/** A time to the second, where a relative one is too vague. */
 export function ExactTime({ at }: { readonly at: string }) {
   return <time dateTime={at}>{exact(new Date(at))}</time>;
 }
@@ -61,7 +61,7 @@ export function Duration({ ms }: { readonly ms: number | null | undefined }) {
   return <span title={`${ms} ms`}>{duration(ms)}</span>;
 }
 
-/** A command to copy, for what these pages do not do. */
+/** A command to copy, for tasks that these pages cannot do. */
 export function Command({ text }: { readonly text: string }) {
   return (
     <span class="command">

@@ -24,7 +24,7 @@ export interface SeriesPoint {
   readonly dead: number;
 }
 
-/** What was enqueued and completed, and what died, in each minute of the last hour. */
+/** The tasks enqueued, completed and dead in each minute of the last hour. */
 export function Throughput() {
   const loaded = useLoad<SeriesAnswer>('series?span=1h');
   return (

@@ -25,7 +25,7 @@ interface Action {
   readonly type: string | null;
   readonly filter: object | null;
   readonly before: object | null;
-  /** The values after the action, and what else it is about. */
+  /** The values after the action, and its other details. */
   readonly settings: object | null;
   readonly reason: string | null;
 }
@@ -82,7 +82,7 @@ function Who({ of: { by, role } }: { readonly of: Action }) {
 }
 
 const IDS_SHOWN = 3;
-/** What else an action can be about, and the screen that shows it, if there is one. */
+/** Other objects of an action, and the screen that shows each, if there is one. */
 const SETTINGS = {
   group: null,
   schedule: 'schedules',

@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<DeadGroup>[] = [
 
 const keyOf = ({ fingerprint }: DeadGroup) => fingerprint;
 
-/** The dead letters, grouped by what they died of; or a group of them. */
+/** The dead letters, grouped by cause of death; or one group. */
 export function DeadScreen() {
   const [fingerprint] = useApp().place.names;
   return fingerprint === undefined ? <Groups /> : <DeadGroupScreen fingerprint={fingerprint} />;

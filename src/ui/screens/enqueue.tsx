@@ -12,7 +12,7 @@ import { ProblemView } from '../parts/problem.tsx';
 import { Screen } from '../parts/screen.tsx';
 import { timeOf } from './task/edit-dialog.tsx';
 
-/** A form for a new task, perhaps filled with what another has. */
+/** A form for a new task, perhaps filled with the values of another. */
 export function EnqueueScreen() {
   const [params] = useParams();
   const copy = params.get('copy');

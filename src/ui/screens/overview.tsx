@@ -15,7 +15,7 @@ import { Status } from '../parts/status.tsx';
 import { Command, Name, Time } from '../parts/text.tsx';
 import { Throughput } from '../parts/throughput.tsx';
 
-/** How many tasks of each queue have each status, and what needs someone. */
+/** How many tasks of each queue have each status, and what needs attention. */
 export function OverviewScreen() {
   const live = useLive();
   const [params, change] = useParams();
@@ -43,7 +43,7 @@ export function OverviewScreen() {
   );
 }
 
-/** The figures of the live feed, as what was read. */
+/** The figures of the live feed, in the form of loaded data. */
 function loadedOf({ stats, sampledMs, state, detail }: Live): Omit<Loaded<Stats>, 'reload'> {
   const problems: Partial<Record<Live['state'], ApiProblem>> = {
     disconnected: new ApiProblem(0, { code: 'unreachable', detail: 'The server cannot be reached.' }),
@@ -201,7 +201,7 @@ function NoQueue({ isSampled }: { readonly isSampled: boolean }) {
   );
 }
 
-/** The most that are named. */
+/** How many to name at most. */
 const MOST_NAMED = 20;
 
 function Unhandled({ types }: { readonly types: readonly string[] }) {

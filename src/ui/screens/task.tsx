@@ -14,7 +14,7 @@ import { Causes } from './task/causes.tsx';
 import { ErrorView } from './task/error-view.tsx';
 import { Timeline } from './task/timeline.tsx';
 
-/** A task with everything that is known of it. */
+/** A task with all its details. */
 export function TaskScreen() {
   const { place } = useApp();
   const [id = ''] = place.names;

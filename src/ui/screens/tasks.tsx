@@ -26,7 +26,7 @@ const FILTERS: readonly Filter[] = [
   { name: 'payload', label: 'Payload', placeholder: 'order.id=42' },
 ];
 
-/** What charts and other screens link to. */
+/** Parameters that charts and other screens set in links. */
 const LINKED = {
   ...{ since: 'Since', before: 'Before', reason: 'Reason', priority: 'Priority', failed: 'Failed' },
   fingerprint: 'Fingerprint',
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<Task>[] = [
   { title: 'Payload or error', isWide: true, cell: (task) => <Excerpt of={task} /> },
 ];
 
-/** As much of a payload or an error as one line has. */
+/** The part of a payload or an error that fits on one line. */
 const EXCERPT = 160;
 
 function Excerpt({ of: { error, status, payload } }: { readonly of: Task }) {
@@ -54,7 +54,7 @@ function Excerpt({ of: { error, status, payload } }: { readonly of: Task }) {
 
 const keyOf = ({ id }: Task) => id;
 
-/** The tasks of a filter, and what can be done with those that are selected. */
+/** The tasks of a filter, and the actions on selected ones. */
 export function TasksScreen() {
   const [params] = useParams();
   const path = listPath(params);
@@ -108,7 +108,7 @@ export function TasksScreen() {
   );
 }
 
-/** What is selected; another filter selects nothing. */
+/** The selected tasks; a change of the filter clears the selection. */
 function usePicked(path: string): readonly [Picked, (picked: Picked) => void] {
   const [state, setState] = useState({ path, picked: NONE });
   return [state.path === path ? state.picked : NONE, (picked) => setState({ path, picked })];

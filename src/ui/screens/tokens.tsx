@@ -46,7 +46,7 @@ function Expiry({ at }: { readonly at: string | null }) {
   return Date.parse(at) > Date.now() ? <Time at={at} /> : <Status name="expired" />;
 }
 
-/** Who may call the server, and as what. */
+/** The tokens: who may call the server, and in which role. */
 export function TokensScreen() {
   const list = useLoad<{ readonly tokens: readonly Token[] }>('tokens');
   const [revoked, setRevoked] = useState<string>();

@@ -60,7 +60,7 @@ function Types() {
   const rowsOf = (found: readonly Type[]): readonly Row[] => {
     const known = new Map(found.map((type) => [type.name, type]));
     const names = new Set([...known.keys(), ...depths.names]);
-    // What does not fit into the sample.
+    // The sum of the types left out of the sample.
     names.delete('_other');
     return [...names].sort().map((name) => ({ name, depth: depths.of(name), type: known.get(name) }));
   };

@@ -34,14 +34,14 @@ export type Conclusion =
   | 'given back'
   /** Another worker has the lease: there is nothing to report. */
   | 'lost'
-  /** It has not begun after all: the task waits for a slot again. */
+  /** It did not begin: the task waits for a slot again. */
   | 'put back';
 
-/** What a handler's own transaction makes of its task. */
+/** Whether a handler's own transaction has completed its task. */
 export type Completion =
   /** It is open, or there is none, or it was rolled back. */
   | { readonly state: 'open' | 'none' }
-  /** It has sent its commit, which had no answer so far, or was committed. */
+  /** Its commit was sent, and has succeeded or is unanswered. */
   | { readonly state: 'sent' | 'recorded'; readonly outcome: Completed };
 
 /** The attempt that the running code belongs to, to which uncaught errors are traced back. */
@@ -58,13 +58,13 @@ export class Attempt {
   onAbort: ((reason: AbortReason) => void) | undefined = undefined;
   /** Whether it takes no slot of its own: it only calls a SQL function, in a batch with that of the slot. */
   readonly sharesSlot: boolean;
-  /** Its batch has come to nothing, and it has no slot to run in alone. */
+  /** Its batch was not committed, and it has no slot to run in alone. */
   hasNotBegun = false;
   /** It did not end when asked to, so its process is killed. */
   killed = false;
   /** The last lines of its log; undefined: it has logged nothing. */
   log: LogLines | undefined = undefined;
-  /** What its handler has reported meanwhile, to be stored; undefined: nothing, as most do. */
+  /** What its handler has reported so far, to be stored; undefined: nothing, as for most. */
   notes: Notes | undefined = undefined;
   completion: Completion = { state: 'none' };
   /** Resolves when the handler's transaction is over; undefined: none is open. */
@@ -95,7 +95,7 @@ export class Attempt {
     return this.completion.state === 'sent' || this.completion.state === 'recorded';
   }
 
-  /** The completion that the handler's own transaction has committed; undefined: none that is known of. */
+  /** The completion that the handler's own transaction has committed; undefined: none is known. */
   get recorded(): Completed | undefined {
     return this.completion.state === 'recorded' ? this.completion.outcome : undefined;
   }
@@ -105,7 +105,7 @@ export class Attempt {
     return this.#aborted?.reason;
   }
 
-  /** Aborted when the handler must end. Created on first use: most handlers never use it. */
+  /** Aborted when the handler must end. Created on first use, because most handlers never use it. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();

@@ -4,7 +4,7 @@ const MOST_CALLS = 100;
 /** How long the calls of a batch should take together, in milliseconds. */
 const MOST_MS = 10;
 
-/** Fills batches of calls one after the other: decides which calls go along with those before them. */
+/** Fills batches of calls one after the other: decides which calls join the current batch. */
 export class BatchFilling {
   #calls = 0;
   #ms = 0;
@@ -14,7 +14,7 @@ export class BatchFilling {
     return this.#calls > 0 && this.#calls < MOST_CALLS && this.#ms < MOST_MS;
   }
 
-  /** Add a call that takes about `expectedMs`. Returns whether it goes along; if not, it begins another batch. */
+  /** Add a call that takes about `expectedMs`. Returns whether it joins the batch; if not, it begins another. */
   add(expectedMs: number): boolean {
     const goesAlong = this.isOpen;
     if (!goesAlong) this.end();

@@ -4,7 +4,7 @@ const BRIEF_MS = 10;
 /** A function takes part in batches after this many brief runs in a row. */
 const RUNS_TO_JOIN = 3;
 
-/** After a failure of one that has succeeded before, it takes this many, since a batch in which one fails is done twice. */
+/** A function that succeeded before needs this many after a failure: a batch in which one call fails is done twice. */
 const RUNS_TO_REJOIN = 100;
 
 /** How a function ran last. */
@@ -26,7 +26,7 @@ export class BriefFunctions {
     return runs?.needed === 0 ? runs.ms : undefined;
   }
 
-  /** It has run in this time, in milliseconds: alone, or on average in a batch. */
+  /** Record a run that took this long, in milliseconds: alone, or on average in a batch. */
   ran(name: string, tookMs: number): void {
     const runs = this.#runs.get(name);
     if (runs === undefined) {
@@ -37,7 +37,7 @@ export class BriefFunctions {
     runs.ms += (tookMs - runs.ms) / 4;
   }
 
-  /** It, or a batch that it was in, has failed. */
+  /** Record a failure of the function, or of a batch that it was in. */
   failed(name: string): void {
     const runs = this.#runs.get(name);
     if (runs !== undefined) runs.needed = RUNS_TO_REJOIN;

@@ -16,7 +16,7 @@ import { eachParent, parentsOf, type ReadParents } from './parents.ts';
 import { runFunction } from './run-function.ts';
 import { type Transactions, transact } from './transact.ts';
 
-/** What a context passes on to. */
+/** Where a context passes on what its handler does. */
 export interface ContextHost {
   /** Where everything goes that the handler reports while it runs. */
   readonly output: HandlerOutput;
@@ -163,7 +163,7 @@ export class Context implements TaskContext {
     return this.#followUps?.place ?? 0;
   }
 
-  /** Nothing was committed of its transaction: it may go on, without what it has enqueued from `place` on. */
+  /** Its transaction was rolled back: it may continue, without the tasks it has enqueued from `place` on. */
   reopenFollowUps(place: number): void {
     this.#isOver = false;
     this.#followUps?.takeBack(place);

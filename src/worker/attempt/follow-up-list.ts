@@ -35,7 +35,7 @@ export class FollowUpList {
   readonly #adding = new Set<Promise<void>>();
   /** How many tasks were asked for. */
   #asked = 0;
-  /** Those from `from` on and before `to` were taken back. */
+  /** Ranges that were taken back, each from `from` up to but not including `to`. */
   readonly #takenBack: { readonly from: number; readonly to: number }[] = [];
   #length = 0;
   #isRefused = false;

@@ -17,7 +17,7 @@ export interface FunctionCall {
   readonly name: string;
   /** JSON text. */
   readonly payload: string;
-  /** Aborted: the server cancels the function, and nothing of it is committed. */
+  /** Aborted: the server cancels the function, and commits nothing of it. */
   readonly signal: AbortSignal;
   /** The server ends it after this time at the latest, in milliseconds; null: it does not. */
   readonly timeoutMs: number | null;
@@ -25,7 +25,7 @@ export interface FunctionCall {
   readonly inBatchOnly: boolean;
 }
 
-/** Rejects a call that may run in a batch only, if its batch has come to nothing: it has not run. */
+/** Rejects a batch-only call whose batch did not run: neither did the call. */
 export class NotBegun extends Error {
   override readonly name = 'NotBegun';
 }
@@ -63,15 +63,15 @@ const BATCH_MS = 500;
 /** With this many calls a transaction is cheap: they do not wait for more. */
 const ENOUGH_CALLS = 16;
 
-/** Calls do not wait for a transaction that has been under way for this long, in milliseconds. */
+/** Calls do not wait for a transaction that has already run for this long, in milliseconds. */
 const LONGEST_WAIT_MS = 20;
 
 /**
  * Calls SQL functions in transactions. Brief ones that are called at the same time share one, which costs a fraction of
- * a transaction each. So do those that are called while one is under way, until they are many or take as long as a
- * transaction does around its functions: then waiting would save little. It only ever commits what has succeeded: where
- * one function fails, is slow or has to be interrupted, nothing of the batch is committed, and each runs in a
- * transaction of its own, as all others do at once.
+ * a transaction each. Those called while one is under way share the next, unless they are many or take as long as the
+ * overhead of a transaction: then waiting would save little. Only success is committed: if one function fails, is slow
+ * or has to be interrupted, the batch is rolled back, and each of its calls runs in its own transaction, as all other
+ * functions do at once.
  */
 export class FunctionCalls {
   readonly #run: RunSingle;
@@ -130,7 +130,7 @@ export class FunctionCalls {
     this.#sendSoon();
   }
 
-  /** Tasks that start in this turn of the event loop come along. */
+  /** Tasks that start in this turn of the event loop join it. */
   #sendSoon(): void {
     this.#turn ??= setImmediate(() => {
       this.#turn = undefined;
@@ -210,7 +210,7 @@ export class FunctionCalls {
     };
   }
 
-  /** Those without an answer were not started, since those with one have used up the time. */
+  /** Calls without an answer were not started: the others used up the time. */
   #resolve(batch: readonly Waiting[], answers: readonly FunctionAnswer[], tookMs: number): void {
     const ran = new Set(batch.slice(0, answers.length).map(({ name }) => name));
     for (const name of ran) this.#brief.ran(name, tookMs / answers.length);

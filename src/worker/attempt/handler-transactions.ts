@@ -42,7 +42,7 @@ export class HandlerTransactions implements Transactions {
     return (await this.#pool).begin(setting, value);
   }
 
-  /** How long a call takes that goes into a batch, as `FunctionCalls` says. */
+  /** How long a call takes that goes into a batch; see `FunctionCalls`. */
   expectedMs(name: string, payload: string): number | undefined {
     return this.#calls.expectedMs(name, payload);
   }

@@ -10,7 +10,7 @@ const MOST_WARNINGS = 100;
 const LINE_WEIGHT = 2;
 const WARNING_WEIGHT = 16;
 
-/** What one statement stores of an attempt. */
+/** What one statement stores for an attempt. */
 export type Noted = Pick<Note, 'progress' | 'warnings' | 'log'>;
 
 /** What a handler has reported while it runs and the database has not stored yet. */
@@ -46,7 +46,7 @@ export class Notes {
     if (this.#warned <= MOST_WARNINGS) this.#warnings.push({ n: this.#warned, error });
   }
 
-  /** Store the lines of this log, from now on; undefined: of none. */
+  /** Store the lines of this log from now on; undefined: no longer store lines. */
   storeLog(log: LogLines | undefined): void {
     this.#log = log;
   }
@@ -74,7 +74,7 @@ export class Notes {
     return noted;
   }
 
-  /** It was not stored: take it again, but only the newest progress. */
+  /** The notes were not stored: take them again, but only the newest progress. */
   putBack({ progress, warnings, log }: Noted): void {
     this.#progress ??= progress;
     this.#warnings = [...warnings, ...this.#warnings];

@@ -16,7 +16,7 @@ export async function runInline(attempt: Attempt, handler: Handler, ctx: Context
   return followUps === undefined || outcome.kind !== 'completed' ? outcome : { ...outcome, followUps };
 }
 
-/** The handler did not wait for its transaction: that is over first, and no task completes without it. */
+/** The handler did not wait for its transaction, so wait here: no task completes without it. */
 async function afterTransaction(attempt: Attempt, outcome: Outcome): Promise<Outcome> {
   await attempt.transacting;
   if (outcome.kind !== 'completed' || attempt.isCompleting) return outcome;

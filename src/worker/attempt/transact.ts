@@ -23,7 +23,7 @@ export interface Transactions {
   call(call: FunctionCall): Promise<FunctionAnswer>;
   /** Throws FunctionError if there is no such SQL function, or it may not be called. */
   check(name: string, signal: AbortSignal): Promise<void>;
-  /** Called before the completion is sent with the commit: from then on, only the database knows what becomes of it. */
+  /** Called before the completion is sent with the commit: after that, only the database knows whether it succeeded. */
   beforeCommit?(completed: Completed): Promise<void>;
 }
 
@@ -38,9 +38,9 @@ export interface Following {
 }
 
 /**
- * Run a handler's work in a transaction whose last statement completes the task. Returns what the work returned: then
- * both are committed, unless it is a signal that does not complete the task, which undoes the work. Throws what the work
- * throws, or why nothing was committed; `transaction_unanswered` if that is unknown.
+ * Run a handler's work in a transaction whose last statement completes the task. Returns what the work returned, after
+ * committing both, unless it is a signal that does not complete the task: that rolls the work back. Throws what the
+ * work throws, or why nothing was committed; `transaction_unanswered` if that is unknown.
  */
 export async function transact<T>(
   attempt: Attempt,

@@ -2,7 +2,7 @@ import { type Attempt, currentAttempt } from './attempt.ts';
 
 /**
  * Catch errors that no handler catches: an unhandled rejection, a throw in a timer. Each is traced back to its attempt,
- * which fails with it; undefined: it cannot be traced. Returns a function that ends the watch.
+ * which it fails; undefined: it cannot be traced. Returns a function that ends the watch.
  */
 export function catchUncaughtErrors(
   onError: (attempt: Attempt | undefined, thrown: unknown) => void,

@@ -2,7 +2,7 @@
 const MEMORY_MS = 100;
 /** This many recent tasks, a hundred a second, are dense. */
 const DENSE = 10;
-/** Count no more than this, so that the end of a flow is noticed within a sixth of a second. */
+/** Count no more than this: then the end of a flow is noticed within a sixth of a second. */
 const MOST = 50;
 
 /**

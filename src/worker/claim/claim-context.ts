@@ -37,16 +37,15 @@ const PAUSE_FACTOR = 100;
  */
 const FIRST_LOOK_MS = 10;
 
-/** Look again this soon when the next due time is unknown: finding it is slow, and looking may be too. */
+/** Look again this soon when the next due time is unknown: finding it was slow, so looking again may be slow too. */
 const DUE_UNKNOWN_MS = 250;
 
-/** The queue tasks go to unless their producers name another, for when nothing else is known. */
+/** The queue of tasks whose producers name none; used when no queue is known. */
 const USUAL_QUEUE = 'default';
 
 /**
- * What was last found out about the queues: which have tasks, and which timeouts apply. Finding the queues is part of
- * other statements as long as it costs next to nothing. Otherwise it runs beside the claims, which use the known queues
- * until it ends.
+ * What is known about the queues: which have tasks, and which timeouts apply. Other statements find the queues as long
+ * as that costs next to nothing. Otherwise a search runs beside the claims, which use the known queues until it ends.
  */
 export class ClaimContext {
   readonly #options: ClaimContextOptions;
@@ -79,8 +78,8 @@ export class ClaimContext {
   }
 
   /**
-   * Mark the worker as idle for at most `ms`, and return what it needs to know for its last claim, and how long it may
-   * sleep after that, at most: a task may be due that was not looked for.
+   * Mark the worker as idle for at most `ms`, and return what it needs for its last claim, and how long it may sleep
+   * after that, at most: a task may be due that the search left out.
    */
   async markIdle(ms: number): Promise<Idle> {
     const now = performance.now();
@@ -96,7 +95,7 @@ export class ClaimContext {
     return unmarkIdle(this.#worker.db, this.#worker.workerId);
   }
 
-  /** A hint says that this queue has a task. */
+  /** A hint reports a task in this queue. */
   add(queue: string): void {
     if (this.#hinted.has(queue) || this.#hinted.size < MOST_HINTED)
       this.#hinted.set(queue, performance.now());
@@ -178,7 +177,7 @@ export class ClaimContext {
       const { dueMs, survey: found, upcoming } = await markIdle(db, idle, ms);
       this.#worker.onUpcoming(upcoming);
       const now = performance.now();
-      // If only one of the two is done next time, that shows which of them was slow.
+      // If only one of the two is done next time, its time shows which of them is slow.
       if (finds) this.#finds.done(now - began, now);
       else if (asks) this.#dues.done(now - began, now);
       this.#take(found, types, began);

@@ -26,7 +26,7 @@ export interface Sweep {
   readonly cursor: Cursor;
   /** The result of a sweep overtaken by a reset is ignored: it does not cover what lies before the new cursors. */
   readonly era: number;
-  /** It covers only some queues, which were not searched before, and costs less than a whole sweep. */
+  /** It covers only queues that were not searched before, and costs less than a whole sweep. */
   readonly isPart: boolean;
 }
 
@@ -45,13 +45,13 @@ const MOST_REWINDS = 1000;
 const MOST_POSITIONS = 1000;
 
 /**
- * Remembers how far claims have searched in each queue and priority, so that none reads again rows that are claimed,
+ * Remembers how far claims have searched in each queue and priority, so that no claim rereads rows that are claimed,
  * dead, or of types not handled here. Decides when to look behind that position for tasks that were committed late or
  * were locked.
  *
  * Without a backlog a claim sweeps by itself, from the beginning of every level, as long as that costs next to nothing.
- * Otherwise a sweep is a statement beside the claims. It only finds the position in each level to which claims must go
- * back. So neither its cost nor its failure delays claims, and no urgent backlog hides what it found.
+ * Otherwise a sweep is a statement beside the claims. It finds only the position in each level to which claims must go
+ * back, so neither its cost nor its failure delays claims, and an urgent backlog hides nothing that it found.
  */
 export class ClaimCursor {
   readonly #positions = new Positions();
@@ -62,7 +62,7 @@ export class ClaimCursor {
   #missed: readonly MissedTask[] = [];
   /** The earliest due time in each queue. */
   #rewinds = new Map<string, number>();
-  /** Queues for which it is known what lies before their positions. */
+  /** Queues whose rows before their positions are known. */
   readonly #swept = new Set<string>();
   #isReset = false;
   #era = 0;
@@ -116,12 +116,12 @@ export class ClaimCursor {
     if (this.#rewinds.size > MOST_REWINDS) this.reset();
   }
 
-  /** Whether it is unknown what lies before the positions of one of these queues. */
+  /** Whether one of these queues has unknown rows before its positions. */
   isBlindIn(queues: readonly string[]): boolean {
     return this.#isReset || queues.some((queue) => !this.#swept.has(queue));
   }
 
-  /** Milliseconds from `now` until the sweep for which the last claim came too early; null: it did not. */
+  /** Milliseconds from `now` until the sweep that the last claim was too early for; null: it was not. */
   owedSweepInMs(now: number): number | null {
     return this.#owesSweep ? this.#sweeps.dueInMs(now, this.#leastSweepMs) : null;
   }
@@ -154,7 +154,7 @@ export class ClaimCursor {
     return this.#sweeps.isDue(now, this.#leastSweepMs) ? this.#sweepOf(queues, false) : undefined;
   }
 
-  /** Order the queues for the next claim: the next one comes first, or the same again if its task was left out. */
+  /** Order the queues for the next claim: the next queue first, or the same one again if its task was left out. */
   inTurn(queues: readonly string[], whose: 'next' | 'same' = 'next'): readonly string[] {
     this.#turn = (this.#turn + (whose === 'next' ? 1 : 0)) % Math.max(1, queues.length);
     return [...queues.slice(this.#turn), ...queues.slice(0, this.#turn)];

@@ -18,9 +18,9 @@ export interface ClaimLoopHost {
   isDone(): Promise<boolean>;
   /** How many statements with outcomes have been answered. */
   readonly answers: number;
-  /** How many outcomes on their way may free a slot of a group. */
+  /** How many outcomes in flight may free a slot of a group. */
   readonly groupedOutcomes: number;
-  /** Returns whether there are more answers than these. Waits up to `ms` for one that is on its way. */
+  /** Returns whether there are more answers than these. Waits up to `ms` for an answer in flight. */
   hasAnswersBeyond(answers: number, ms: number): Promise<boolean>;
   /** A statement failed and will be retried. */
   onStatementFailed(error: unknown): void;
@@ -45,14 +45,14 @@ export interface ClaimLoopOptions {
 
 /** Delay the next claim this long while tasks trickle in: they come in handfuls. */
 const TRICKLE_MS = 5;
-/** Where all places of a queue or group are taken, wait this long for outcomes on their way, which may free some. */
+/** When a queue or group is full, wait this long for outcomes in flight, which may free places. */
 const OUTCOME_MS = 20;
 /** The poll interval of an idle worker that receives hints. */
 const POLL_WITH_HINTS_MS = 5000;
 /**
  * An idle worker looks again this soon after it was marked, then at doubling intervals. A producer that enqueued before
- * the mark was visible, and committed after the last look, sent no hint: its task is found after about as long again as
- * its transaction was open.
+ * the mark was visible, and committed after the last look, sent no hint: its task is found after about twice the time
+ * that its transaction was open.
  */
 const FIRST_NAP_MS = 50;
 
@@ -76,7 +76,7 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
   let wasShort = false;
   /** How many there were when the last claim began. */
   let answers = -1;
-  /** How many outcomes of groups were waited for in vain: something holds them up, perhaps for long. */
+  /** How many outcomes of groups did not arrive in time: something may delay them for long. */
   let heldUp = 0;
   /** Wait for outcomes that may make room in a queue or group. Returns whether there were any. */
   const outcomeComes = async (): Promise<boolean> => {
@@ -111,7 +111,7 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
       arrivals.count(got, now);
       if (got === 0 && claimer.wantsSlot) continue;
       if (got === 0 && (claimer.isFull || mayFreeSlot) && (await outcomeComes())) continue;
-      // With several workers, one often claims too late, and is no more idle than the others.
+      // With several workers, one that claims too late is often no more idle than the others.
       if (got === 0 && !(host.receivesHints && arrivals.isDense(now))) {
         mark ??= { since: now, until: now };
         arrivals.count(await sleepIdle(options, mark), performance.now());

@@ -28,8 +28,8 @@ export function isNone({ start, ahead }: Room): boolean {
 export const MOST_AHEAD = 1000;
 
 /**
- * Limit the payload text of a claim, and of all tasks claimed ahead, in characters. `taskq.claim` brings no more than
- * 16 MB; it locks for a moment all tasks that it is asked for, so ask only for as many as probably fit.
+ * Limit the payload text of a claim, and of all tasks claimed ahead, in characters. `taskq.claim` returns at most 16
+ * MB, but briefly locks every task that is asked for, so ask only for as many as probably fit.
  */
 const MOST_LENGTH = 16_000_000;
 

@@ -27,7 +27,7 @@ export interface ClaimerOptions {
   readonly host: ClaimerHost;
 }
 
-/** A claim that finds the limit of a queue locked comes again after this; then after up to 16 times as long. */
+/** A claim that finds the limit of a queue locked is repeated after this; then after up to 16 times as long. */
 const SOON_MS = 5;
 
 /** Claims tasks, each time under a reservation in the ledger. */
@@ -41,33 +41,31 @@ export class Claimer {
   #waitsForPlaces = false;
   #wantsSlot = false;
   #sweepInMs: number | null = null;
-  /** How many claims in a row brought nothing because another one had the limit just then. */
+  /** How many claims in a row brought nothing because another claim had the limit locked. */
   #outrun = 0;
 
   constructor(options: ClaimerOptions) {
     this.#options = options;
   }
 
-  /** In how many milliseconds after the last claim a limited queue is open again; null: none will be by itself. */
+  /** How many milliseconds after the last claim a limited queue opens again; null: none opens by itself. */
   get opensInMs(): number | null {
     return this.#opensInMs === null
       ? null
       : this.#opensInMs * 2 ** Math.min(4, Math.max(0, this.#outrun - 1));
   }
 
-  /** The last claim found all places of a queue with a limit taken. */
+  /** The last claim found a queue with a limit full. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /**
-   * Only full queues have tasks: until an outcome that is on its way frees a place, another claim would find nothing.
-   */
+  /** Only full queues have tasks: until an outcome in flight frees a place, another claim would find nothing. */
   get waitsForPlaces(): boolean {
     return this.#waitsForPlaces;
   }
 
-  /** In how many milliseconds after the last claim the sweep is due for which it came too early; null: it did not. */
+  /** How many milliseconds after the last claim the sweep is due that it was too early for; null: it was not. */
   get sweepInMs(): number | null {
     return this.#sweepInMs;
   }
@@ -118,7 +116,7 @@ export class Claimer {
     }
   }
 
-  /** No claim: what the one before found out is no reason to come again at once. */
+  /** This was no claim: forget what the one before found, which is no reason to claim again at once. */
   #without(): 0 {
     this.#wantsSlot = false;
     this.#isFull = false;

@@ -1,6 +1,6 @@
 import { type Cursor, LEVELS, type Position } from '../../queue/protocol/claim.ts';
 
-/** The positions in a queue, by level; null: not known yet, or its beginning. */
+/** The positions in a queue, by level; null: unknown, or the beginning. */
 type Levels = (Position | null)[];
 
 /** How far each level of a queue was searched: each priority, and the asks of groups. */

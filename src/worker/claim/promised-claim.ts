@@ -1,7 +1,7 @@
 /**
- * What a worker owes the workflows whose steps it ends. With such an outcome it may promise to claim at once: the
- * database then wakes no other worker to attend to the workflow. A worker that has no room for tasks by then attends to
- * it all the same, and so wakes others for the steps that start.
+ * What a worker owes the workflows whose steps it ends. With such an outcome it may promise to claim at once: then the
+ * database wakes no other worker for the workflow. A worker that then has no room for tasks still attends to the
+ * workflow, and so wakes others for the steps that start.
  */
 export class PromisedClaim {
   #isOwed = false;
@@ -30,12 +30,12 @@ export class PromisedClaim {
     void this.#pay?.();
   }
 
-  /** A claim begins, which pays. */
+  /** A claim begins, which fulfils the promise. */
   paid(): void {
     this.#isOwed = false;
   }
 
-  /** The claim that should have paid failed: the next one must. */
+  /** The claim failed: the next one must fulfil the promise. */
   unpaid(): void {
     this.#isOwed = true;
   }

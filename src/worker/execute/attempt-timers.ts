@@ -45,7 +45,7 @@ export class AttemptTimers {
     this.#startGrace(held, (isLate) => (isLate ? this.#startGrace(held, onIgnored) : onIgnored()));
   }
 
-  /** The grace that a handler could not use is given once more, and no third time. */
+  /** A grace that the handler could not use is given once more, but not a third time. */
   #startGrace(held: StartedTask, onOver: (isLate: boolean) => void): void {
     const due = performance.now() + this.#graceMs;
     const grace = after(this.#graceMs, () => onOver(performance.now() - due >= LATE_MS));

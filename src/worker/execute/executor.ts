@@ -37,7 +37,7 @@ export interface ExecutorHost {
   timeoutOf(task: ClaimedTask): number | null;
   /** Mark a suspect as running in the database. False: another worker has its lease. */
   markRunning(held: StartedTask): Promise<boolean>;
-  /** What the context of this task's handler passes on to. */
+  /** Where the context of this task's handler passes on what it does. */
   contextHostOf(held: StartedTask): ContextHost;
   /** Whether a task may run here now. */
   serves(task: ClaimedTask): boolean;
@@ -51,8 +51,8 @@ export interface ExecutorHost {
 }
 
 /**
- * Starts per turn of the event loop. Handlers that end at once would otherwise occupy the event loop until nothing
- * waits, delaying the next claim, for which they make room.
+ * Starts per turn of the event loop. Handlers that end at once would otherwise occupy the event loop until no task
+ * waits, and delay the next claim.
  */
 const AT_A_TURN = 100;
 
@@ -192,8 +192,8 @@ export class Executor {
   }
 
   /**
-   * The lease is gone, so nothing this worker does with the task has any effect. A task whose outcome is in flight
-   * waits for its answer.
+   * The lease is gone, so this worker can no longer change the task. A task whose outcome is in flight waits for its
+   * answer.
    */
   lose(lease: HeldLease): void {
     const held = this.#ledger.find(lease);
@@ -215,7 +215,7 @@ export class Executor {
       this.#host.onReport();
   }
 
-  /** Conclude all running attempts as interrupted: the worker is ending and waits for them no longer. */
+  /** Conclude all running attempts as interrupted: the worker is ending and no longer waits for them. */
   giveUp(): void {
     for (const held of this.#ledger.started()) {
       held.attempt.killed = true;

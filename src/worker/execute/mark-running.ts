@@ -25,7 +25,7 @@ export async function markRunning(
       const { answers } = await lease.during((leaseMs) => heartbeat(db, { workerId, leaseMs, held }));
       const { answer, refusal = null } = answers[0] ?? {};
       if (refusal !== null) onRefused(refusal);
-      // Busy: another transaction has its row locked; briefly that may be our own heartbeat thread, which marks it too.
+      // Busy: another transaction has the row locked, perhaps our own heartbeat thread, which marks it too.
       if (answer !== 'busy') return answer === 'renewed';
     } catch (error) {
       onStatementFailed(error);

@@ -29,7 +29,7 @@ export function runAttempt(held: StartedTask, handler: Handler, host: AttemptHos
   void ended.then((outcome) => host.onEnded(held, outcome));
 }
 
-/** Mark it in the database before it runs: if the worker is lost again, this task is then to blame. */
+/** Mark it in the database before it runs: if the worker is lost again, this task caused it. */
 async function markAndRun(held: StartedTask, handler: Handler, host: AttemptHost): Promise<Outcome> {
   const { attempt } = held;
   if (!(await host.markRunning(held))) attempt.abort('lost');
@@ -44,7 +44,7 @@ function run(held: StartedTask, handler: Handler, host: AttemptHost): Promise<Ou
     : runInline(attempt, handler, new Context(attempt, contextHost, host.check));
 }
 
-/** What a conclusion has made of a task; 'over': it was concluded before. */
+/** What became of a task at its conclusion; 'over': it was concluded before. */
 export type Concluded = 'to report' | 'recorded' | 'lost' | 'waiting' | 'over';
 
 /** Conclude an attempt whose handler ended with `outcome`. */

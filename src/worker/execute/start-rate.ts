@@ -1,12 +1,12 @@
 /** Well before a task is given back for having waited a second. */
 const SOON_MS = 200;
 
-/** The rate of fewer starts says little. */
+/** Fewer starts give no reliable rate. */
 const LEAST = 64;
 
 /**
- * Measures how many waiting tasks a worker starts within a fifth of a second. How long its handlers run does not show it:
- * where processes outnumber cores, each gets to run only now and then.
+ * Measures how many waiting tasks a worker starts within a fifth of a second. The run time of handlers does not show
+ * it: where processes outnumber cores, each runs only now and then.
  */
 export class StartRate {
   #soon = LEAST;
@@ -28,7 +28,7 @@ export class StartRate {
   /** A claim was answered at `now`; `waiting` tasks of earlier claims had not started yet. */
   refilled(waiting: number, now: number): void {
     if (this.#starts > 0) {
-      // Where none was left, the time since the last start says how long the claim took.
+      // If none was left, the time since the last start is the time that the claim took.
       const tookMs = (waiting > 0 ? now : this.#lastStartAt) - this.#refilledAt;
       const soon = Math.floor((SOON_MS * this.#starts) / Math.max(0.001, tookMs));
       this.#soon = Math.max(LEAST, Math.min(soon, 2 * this.#soon));

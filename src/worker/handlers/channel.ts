@@ -33,7 +33,7 @@ export interface ChannelPayload {
 /** The result of a channel's task. */
 export type ChannelResult =
   | { readonly status: 'succeeded'; readonly worker_payload: unknown }
-  /** `failed`: by the provider; else what `before_handler` has answered, `invalid` for a validation failure. */
+  /** `failed`: by the provider; else the answer of `before_handler`, `invalid` for a validation failure. */
   | { readonly status: string; readonly error: string };
 
 export interface ChannelDefinition<Payload = unknown> extends HandlerOptions {
@@ -42,10 +42,10 @@ export interface ChannelDefinition<Payload = unknown> extends HandlerOptions {
   /** See `HandlerDefinition`. */
   prepare?(ctx: PrepareContext): void | Promise<void>;
   /**
-   * Calls the provider, with `ctx.idempotencyKey` if it can: one that has answered before its worker was lost is called
-   * again. What it returns is passed to `success_handler`. An error with a number `retryAfterMs` says when
-   * to try again. Where there is an `error_handler`, `ctx.signal` is aborted before the time limit of the task is over,
-   * so that it can be called: 5 s before, or a quarter of the time.
+   * Calls the provider, with `ctx.idempotencyKey` if it takes one: if the worker is lost after the answer, the provider
+   * is called again. The returned value is passed to `success_handler`. An error with a number `retryAfterMs` sets the
+   * time of the next try. With an `error_handler`, `ctx.signal` is aborted 5 s, or a quarter of the time, before the
+   * task's time limit, to leave time for calling it.
    */
   call(payload: Payload, ctx: TaskContext): unknown;
 }
@@ -53,7 +53,7 @@ export interface ChannelDefinition<Payload = unknown> extends HandlerOptions {
 /**
  * Returns a handler that calls a provider between functions of the database: `before_handler` prepares the call,
  * `success_handler` or `error_handler` records how it went. With an `error_handler`, a failed call completes the task:
- * whoever recorded the failure decides about another attempt. Without one, it is a failed attempt. Throws TypeError if
+ * the recorder of the failure decides about another attempt. Without one, it is a failed attempt. Throws TypeError if
  * `call` is no function.
  */
 export function defineChannel<Payload>(
@@ -88,7 +88,7 @@ export function defineChannel<Payload>(
   };
 }
 
-/** Why there is no answer of the provider. */
+/** Why the provider gave no answer. */
 class Refusal {
   readonly status: string;
   readonly message: string;
@@ -121,8 +121,8 @@ async function preparedBy(
 }
 
 /**
- * Looks for the functions that are called once the provider was: each once in this process, for as long as it lives.
- * Returns why one cannot be called.
+ * Checks the functions to be called after the provider: each once in the life of this process. Returns why one cannot
+ * be called.
  */
 async function missingOf(
   payload: ChannelPayload,
@@ -144,12 +144,15 @@ async function missingOf(
   return null;
 }
 
-/** How much of the time limit is for the error handler: this share of what is left when the call begins, or this long. */
+/**
+ * How much of the time limit is kept for the error handler: this share of what is left when the call begins, or this
+ * long.
+ */
 const RECORDING = { share: 0.25, mostMs: 5000 };
 
 /**
- * Calls the provider. The task's own timeout would end the attempt without a word to the error handler, so where there
- * is one, the call has to end before that: its signal is aborted, and whatever it does then, it has failed.
+ * Calls the provider. The task's own timeout would end the attempt without calling the error handler, so with one the
+ * call must end earlier: its signal is aborted, and it counts as failed whatever it does then.
  */
 async function answeredInTime(
   ctx: TaskContext,
@@ -185,7 +188,7 @@ function withSignal(ctx: TaskContext, signal: AbortSignal): TaskContext {
   return new Proxy(ctx, { get: (_, name) => (name === 'signal' ? signal : Reflect.get(ctx, name)) });
 }
 
-/** With an error handler the task completes, and its error is recorded beside; without, the attempt has failed. */
+/** With an error handler the task completes, and its error is recorded as well; without one, the attempt has failed. */
 async function fail(
   payload: ChannelPayload,
   ctx: TaskContext,
@@ -208,7 +211,9 @@ async function fail(
   return { status, error: message };
 }
 
-/** Another run would call the provider once more: one whose success cannot be recorded is left to people. */
+/**
+ * Another run would call the provider again, so a success that cannot be recorded becomes a dead letter, for people.
+ */
 async function recordSuccess(payload: ChannelPayload, ctx: TaskContext, answer: unknown): Promise<void> {
   const { success_handler: name } = payload;
   if (name === undefined) return;
@@ -230,12 +235,12 @@ async function record(name: string, ctx: TaskContext, payload: object): Promise<
     throw new FunctionError('FunctionFailed', message ?? `${name} answered without success`);
 }
 
-/** How often a function is called that was in conflict, or whose session was lost. Then that is its failure. */
+/** Call a function at most this often if it meets conflicts or its session is lost; then it has failed. */
 const MOST_CALLS = 10;
 
 /**
- * Calls it again after what may pass: until the attempt has to end while the database is away, which the worker logs,
- * else ten times.
+ * Calls it again after an error that may pass: ten times at most, not counting those while the database is away, which
+ * the worker logs. Gives up when the attempt has to end.
  */
 async function untilAnswered<T>(name: string, ctx: TaskContext, call: () => Promise<T>): Promise<T> {
   let calls = 0;
@@ -297,7 +302,10 @@ const CHANNEL_PAYLOAD: StandardSchema<ChannelPayload> = {
   },
 };
 
-/** Before anything is called: a success_handler that cannot be called would be found once the provider has answered. */
+/**
+ * Before anything is called: otherwise an uncallable success_handler would be found only after the provider has
+ * answered.
+ */
 function misnamed(value: unknown): string | null {
   if (value === undefined || (typeof value === 'string' && FUNCTION_NAME.test(value))) return null;
   return `${shown(value)}: expected schema.function, as comms.record`;

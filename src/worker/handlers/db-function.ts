@@ -16,7 +16,7 @@ export interface DbFunctionPayload {
 export interface DbFunctionOptions extends HandlerOptions {
   /**
    * Whether what the function writes is committed together with the completion of its task, and so takes effect once,
-   * whenever the worker is lost. It costs a commit for each task. Default: false.
+   * even if the worker is lost. It costs a commit for each task. Default: false.
    */
   readonly atomic?: boolean;
   /**
@@ -69,7 +69,7 @@ export function functionOf(payload: string): string | undefined {
   return typeof name === 'string' ? name : undefined;
 }
 
-/** A function may say that it has failed, instead of raising an error. */
+/** A function may report a failure instead of raising an error. */
 function resultOf(name: string, { status, message, answer }: FunctionAnswer): unknown {
   if (status === FAILED)
     throw new FunctionError('FunctionFailed', message ?? `${name} answered without success`);

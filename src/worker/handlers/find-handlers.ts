@@ -19,8 +19,8 @@ export interface HandlerFile {
  * `billing/charge`, and a program that starts with `#!`, `thumbnail.py`, handles `thumbnail`. Names that start with `_`
  * or `.`, tests, type declarations, node_modules, and files that are neither a module nor a program are skipped.
  *
- * Returns an empty map if the directory does not exist. Throws `no_handlers` if it is a file. A file with a fault is
- * returned with it: it concerns only those who need this type.
+ * Returns an empty map if the directory does not exist. Throws `no_handlers` if it is a file. A faulty file is returned
+ * with its fault, which matters only to callers that need this type.
  */
 export async function findHandlerFiles(directory: string): Promise<Map<string, HandlerFile>> {
   const found = new Map<string, HandlerFile>();

@@ -56,8 +56,8 @@ export interface TaskContext {
   /** The payload as the JSON text that is stored, with numbers of any size. */
   readonly payloadText: string;
   /**
-   * The same for every attempt of the task, and for no other task of any database but a copy of this one: pass it to a
-   * provider that must not act twice. It is the UUID of the installation followed by the task's id.
+   * The same for every attempt of the task, and different for every other task of any database, except copies of this
+   * one: pass it to a provider that must not act twice. It is the UUID of the installation followed by the task's id.
    */
   readonly idempotencyKey: string;
   /** 1 for the first attempt: the failed ones so far, plus this one. */
@@ -70,21 +70,21 @@ export interface TaskContext {
   readonly workflow: WorkflowPlace | null;
   /** Aborted when the handler should end; its `reason` is an AbortReason. */
   readonly signal: AbortSignal;
-  /** How much of the time limit of the attempt is left, in milliseconds; null: it has none. */
+  /** Milliseconds left of the attempt's time limit; null: it has none. */
   readonly timeLeftMs: number | null;
   /** Writes lines of the worker's log that name the task. */
   readonly log: TaskLog;
   /**
-   * Says how far it has come: a share from 0 to 1, or any other number, and a text of at most 1 KB. The last one is
-   * stored, once a second at most. Throws TypeError if it is not a number.
+   * Reports progress: a share from 0 to 1, or any other number, and a text of at most 1 KB. The last report is stored,
+   * once a second at most. Throws TypeError if it is not a number.
    */
   progress(value: number, text?: string): void;
   /** Records an error that does not fail the attempt: stored with the errors of the task, at most 100 an attempt. */
   warn(error: unknown): void;
   /**
-   * Returns how the parents of its step have ended, by their names: those named, or all. `{}` if it is no step, or has
-   * no parents. Read anew by each call. Throws TaskqError if the results are larger than 16 MB together, or if one named
-   * is no parent. So does reading `result` of one that completed with a result that could not be stored.
+   * Returns how the parents of its step have ended, by their names: those named, or all. `{}` if it is not a step, or
+   * has no parents. Each call reads them again. Throws TaskqError if the results together are larger than 16 MB, or if
+   * a name is not that of a parent. Reading the `result` of a parent whose result could not be stored throws as well.
    */
   parents<Step extends string = string>(steps?: readonly Step[]): Promise<Readonly<Record<Step, ParentEnd>>>;
   /** The same, one after another, however large they are together: `for await (const { step, result } of …)`. */
@@ -112,7 +112,7 @@ export interface TaskContext {
   enqueue(type: string, payload?: unknown, options?: FollowUpOptions): Promise<void>;
 }
 
-/** What a handler receives before a worker takes tasks of its type. */
+/** What a handler's `prepare` receives, before a worker takes tasks of its type. */
 export interface PrepareContext {
   /** Rejects, with what to do, if SQL functions cannot be called from here (`ctx.runFunction`). */
   checkFunctions(): Promise<void>;
@@ -137,7 +137,7 @@ export interface HandlerOptions {
   readonly retention?: string;
   /** Stop starting its tasks when they keep failing: `'5/1m'`, or `{ failures: 5, within: '1m', probeAfter: '30s' }`. */
   readonly breaker?: string | Breaker;
-  /** Of which attempts the last 100 lines of `ctx.log` are kept: `'failed'` (default), `'always'` or `'none'`. */
+  /** Which attempts keep the last 100 lines of `ctx.log`: `'failed'` (default), `'always'` or `'none'`. */
   readonly keepLog?: KeepLog;
   /**
    * What the failure of an attempt does to its task: `'retry'` (default), or `'complete'`: it ends as completed, and
@@ -158,8 +158,8 @@ export interface HandlerDefinition<Payload = unknown, Result = unknown, Input = 
   /** Checks the payload when a task is enqueued from here, and again before each run. */
   readonly schema?: StandardSchema<Input, Payload>;
   /**
-   * Runs once before a worker takes tasks of its type, and after each reload: throws if something that it needs is
-   * missing. Then the worker does not start, or keeps the handlers that it has.
+   * Runs once before a worker takes tasks of its type, and after each reload: throws if something it needs is missing.
+   * Then the worker does not start, or keeps its current handlers.
    */
   prepare?(ctx: PrepareContext): void | Promise<void>;
   /** Runs an attempt. The value it returns is the task's result; an error it throws fails the attempt. */

@@ -68,7 +68,7 @@ export function readReports(stream: Readable, ctx: TaskContext): () => Promise<v
   };
 }
 
-/** A program may print more digits than a double has, as `%.20f` does: they are its own, and no fault of the report. */
+/** A program may print more digits than a double has, as `%.20f` does: that is no fault of the report. */
 function asDouble(value: unknown): unknown {
   return value instanceof ExactNumber ? Number(value) : value;
 }
@@ -92,7 +92,7 @@ function parsed(text: string): Report {
   try {
     given = parseExact(text);
   } catch {
-    // Said below.
+    // The check below reports it.
   }
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw new Error('expected a JSON object');

@@ -1,4 +1,4 @@
-/** The environment variables that tell a program which task it runs. */
+/** The environment variables that identify a program's task. */
 export const PROGRAM_VARIABLES = [
   'TASKQ_ID',
   'TASKQ_IDEMPOTENCY_KEY',

@@ -19,7 +19,7 @@ const RUN_AGAIN = 79;
 const MAX_RESULT_BYTES = 8 * 1024 * 1024;
 const MAX_TAIL_BYTES = 3000;
 const MAX_LINE_BYTES = 2000;
-/** How long to read what processes that a program left running write. */
+/** How long to read the output of processes that a program left running. */
 const OUTPUT_MS = 1000;
 
 /**
@@ -55,7 +55,7 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
   const exited = once(program, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
-  // Where no file descriptor is left there are no pipes, and the error of the start comes next.
+  // Without a free file descriptor there are no pipes; the error of the start follows.
   if (program.stdio === undefined)
     return exited.catch((error) => Promise.reject(new Error(notStarted(path, error))));
   const terminate = () => program.kill('SIGTERM');
@@ -82,7 +82,7 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
     throw isSystemError(error) ? new Error(notStarted(path, error)) : error;
   } finally {
     ctx.signal.removeEventListener('abort', terminate);
-    // What such a process holds open would cost the worker its file descriptors, three for each task.
+    // Otherwise such processes would use up the worker's file descriptors, three for each task.
     for (const stream of program.stdio) stream?.destroy();
   }
 }

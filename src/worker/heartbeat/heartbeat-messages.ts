@@ -13,7 +13,7 @@ export interface HeartbeatSetup extends WatchdogSetup {
 /** A message from the main thread to the heartbeat thread. */
 export type ToHeartbeat =
   | { readonly kind: 'cursors'; readonly cursors: unknown }
-  /** So many leases have been found to be lost since the worker started. */
+  /** How many leases were lost since the worker started. */
   | { readonly kind: 'leasesLost'; readonly leases: number }
   /** The worker drains: send a heartbeat that reports it now. */
   | { readonly kind: 'draining' }

@@ -6,7 +6,7 @@ import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-mes
 export interface Heartbeats {
   /** Send our claim cursors, from which workers that start later may begin. */
   sendCursors(cursors: unknown): void;
-  /** Send how many leases have been found to be lost. */
+  /** Send how many leases were lost since the start. */
   sendLost(leases: number): void;
   /** Send a heartbeat now that shows the worker as stopping, as do all later ones. */
   sendDraining(): void;

@@ -1,6 +1,6 @@
 /** The lease lengths that a heartbeat sends. */
 export interface LeaseLengths {
-  /** The length that is wanted in the end. */
+  /** The target length. */
   readonly wantedMs: number;
   /** How long it renews held leases for. */
   readonly leaseMs: number;
@@ -83,9 +83,7 @@ export class LeaseChange {
     return true;
   }
 
-  /**
-   * Others may still judge by the shorter length: a lock on the worker's row kept the longer one from being written.
-   */
+  /** Others may still judge by the shorter length: a lock on the worker's row prevented writing the longer one. */
   get isUnrecorded(): boolean {
     return this.#stage === 'recording';
   }

@@ -54,7 +54,7 @@ export class LeaseRenewal {
     return Math.min(5000, this.#lengths.shortestMs / 3);
   }
 
-  /** So many leases have been found to be lost. */
+  /** Send with each heartbeat how many leases were lost since the start. */
   setLost(lost: number): void {
     this.#lost = lost;
   }

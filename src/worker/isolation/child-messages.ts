@@ -31,7 +31,7 @@ export type ToChild =
 /** The parents of the task's step, or why they could not be read. */
 export type ParentsAnswer = ParentsPage | { readonly problem: string };
 
-/** What the worker knows of a payload; null: it knows no schema of its type. */
+/** The worker's verdict on a payload; null: it has no schema of its type. */
 export interface PayloadAnswer {
   readonly answer: 'fits' | null | { readonly problem: string };
 }

@@ -32,7 +32,7 @@ process.on('SIGINT', () => {});
 /** A handler may report its progress in a loop. */
 const progress = new Latest<Progress>(100, (value) => send({ kind: 'progress', progress: value }));
 
-/** Of what an attempt reports after its end only log lines are sent: the next task may run here by then. */
+/** After the end of an attempt, send only its log lines: the next task may run here by then. */
 function outputOf(attempt: Attempt): HandlerOutput {
   return {
     write: (level, message, line) =>

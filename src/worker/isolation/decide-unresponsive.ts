@@ -42,7 +42,7 @@ const WITHOUT_DEADLINE_MS = 300_000;
 /** Added to timeout and grace. */
 const ALLOWANCE_MS = 2000;
 
-/** How long no task can be to blame yet, in milliseconds; 0 or less: ask which one it is. */
+/** How many milliseconds until a task can be to blame; 0 or less: ask which one it is. */
 export function patienceWith(silence: Silence): number {
   const patience = runningHere(silence).map((row) => leftTo(row, silence));
   return Math.min(WITHOUT_DEADLINE_MS - silence.silentMs, ...patience);

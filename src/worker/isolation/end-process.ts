@@ -22,8 +22,8 @@ export interface BlockedProcess {
 type End = Verdict & { readonly kind: 'end' };
 
 /**
- * Write the outcome of the task to blame under its lease, give back the other tasks, and kill this process, since
- * nothing in it can answer. Connecting may take long: if the main thread is no longer blocked by then, nothing is
+ * Write the outcome of the task to blame under its lease, give back the other tasks, and kill this process, whose main
+ * thread no longer answers. Connecting may take long: if the main thread is no longer blocked by then, nothing is
  * written, and the process lives on.
  */
 export async function endProcess(

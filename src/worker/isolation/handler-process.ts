@@ -16,7 +16,7 @@ import type { FromChild, Keyed, PayloadAnswer, RunRequest, ToChild } from './chi
 
 const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));
 
-/** How a run in a process ended; if the process died, `outcome` says how. */
+/** How a run in a process ended; if the process died, `outcome` has how. */
 export interface EndOfRun {
   readonly outcome: Outcome;
   /** False: the process died before it had taken the task, whose handler has not begun. */
@@ -29,7 +29,7 @@ export interface RunHost {
   readonly parents: ReadParents;
   /** Called before a transaction of the handler commits. */
   readonly transactions: Pick<Transactions, 'beforeCommit'>;
-  /** What becomes of the handler's transaction, as far as is known. */
+  /** The state of the handler's transaction, as far as is known. */
   readonly onCompletion: (completion: Completion) => void;
 }
 
@@ -148,7 +148,7 @@ export class HandlerProcess {
     }
   }
 
-  /** From here on its death says nothing about the task: only the database knows whether it was completed. */
+  /** From here on, only the database knows whether the task was completed, even if the process dies. */
   async #letCommit(outcome: Completed): Promise<void> {
     const [host, end] = [this.#host, this.#end];
     await host?.transactions.beforeCommit?.(outcome);

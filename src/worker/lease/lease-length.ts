@@ -5,8 +5,8 @@ export const LATE_COMMIT_MS = 2000;
 
 /**
  * Returns how long a worker waits for the answer to a statement, in milliseconds: the length of its lease, after which
- * the answer is useless. At least 5 s, so that a loaded server is not taken for lost; at most 30 s, so that a lost one is
- * noticed.
+ * the answer is useless. At least 5 s, so that a loaded server does not count as lost; at most 30 s, so that a lost one
+ * is noticed.
  */
 export function statementDeadlineMs(leaseMs: number): number {
   return Math.min(30_000, Math.max(5000, leaseMs));

@@ -33,7 +33,7 @@ export interface LeaseMemory {
  * every end; the heartbeat thread reads it at any time, even while the main thread is blocked.
  *
  * A row read while it is being written may mix two leases. Its pair of id and lease_no then matches no lease, so the
- * database answers `lost` for a lease that nothing holds, and that answer is ignored.
+ * database answers `lost` for a lease that no slot holds, and that answer is ignored.
  */
 export class LeaseTable {
   readonly shared: LeaseMemory;
@@ -90,7 +90,7 @@ export class LeaseTable {
     if (!isIsolated) this.#pulse[1] = slot;
   }
 
-  /** Record that the task of a slot has not begun after all. */
+  /** Record that the task of a slot did not begin. */
   putBack(slot: number): void {
     this.#startedAt[slot] = 0;
     this.#deadlineAt[slot] = 0;

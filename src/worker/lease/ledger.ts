@@ -25,7 +25,7 @@ export interface LostClaim {
  * All tasks a worker holds, and the state of each. Nothing else writes these or the lease table.
  *
  * It reads no clock and calls nothing: each step is given what happened, and returns whether it counts. A step that
- * comes too late, for a task that has moved on meanwhile, changes nothing and returns false.
+ * comes too late, for a task that has moved on, changes nothing and returns false.
  */
 export class Ledger {
   readonly #table: LeaseTable;
@@ -90,7 +90,7 @@ export class Ledger {
     return this.#suspects;
   }
 
-  /** The reports of tasks at `reporting`, for whoever sends them. */
+  /** The reports of tasks at `reporting`, for the reporter. */
   get reports(): Omit<Reports, 'add' | 'answered'> {
     return this.#reports;
   }
@@ -120,8 +120,8 @@ export class Ledger {
   }
 
   /**
-   * A claim brought these tasks: they wait, or are given back if nothing more may start. Returns those that wait or run
-   * here under an older lease of the same id. A claim finds only free rows, so those leases are over.
+   * A claim brought these tasks: they wait, or are given back if no more tasks may start. Returns those that wait or
+   * run here under an older lease of the same id. A claim finds only free rows, so those leases are over.
    */
   claimed(reservation: Reservation, tasks: readonly ClaimedTask[], now: number): HeldTask[] {
     if (!this.#end(reservation)) return [];
@@ -174,7 +174,7 @@ export class Ledger {
     return true;
   }
 
-  /** A running task has not begun after all: it waits again, or is given back if nothing more may start. */
+  /** A running task did not begin: it waits again, or is given back if no more tasks may start. */
   putBack(held: HeldTask): boolean {
     const entry = held as HeldEntry;
     if (entry.state !== 'running') return false;
@@ -273,15 +273,13 @@ export class Ledger {
     return this.held().filter((held): held is StartedTask => held.state === 'running');
   }
 
-  /**
-   * The waiting task whose last chance comes next, for which everything makes way; undefined: none waits, or one runs.
-   */
+  /** The next waiting task with its last chance, for which all others wait; undefined: none waits, or one runs. */
   nextLastChance(): HeldTask | undefined {
     if (this.#suspects.lastChances === 0 || this.#suspects.runningLastChances > 0) return undefined;
     return this.#waiting.find(({ task }) => task.hasLastChance);
   }
 
-  /** Claim and start nothing more: give back waiting tasks, and those that claims in flight bring. */
+  /** Stop claiming and starting tasks: give back waiting tasks, and those that claims in flight bring. */
   close(): void {
     this.#isClosed = true;
     this.releaseWaiting(() => true);

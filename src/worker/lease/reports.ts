@@ -11,7 +11,7 @@ export type Redelivery = Pick<Delivery, 'waitMs' | 'notBefore' | 'isAlone'> &
  * answer.
  */
 export class Reports {
-  /** Those that wait to be sent. */
+  /** The reports not yet sent. */
   #waiting: HeldEntry[] = [];
   readonly #alone = new Set<HeldEntry>();
   #size = 0;
@@ -32,7 +32,7 @@ export class Reports {
     return this.#alone.size;
   }
 
-  /** The types of which more than `most` reports are sent alone. */
+  /** The types with more than `most` reports that are sent alone. */
   typesSentAlone(most: number): ReadonlySet<string> {
     const types = new Set<string>();
     if (this.sentAlone <= most) return types;
@@ -60,7 +60,7 @@ export class Reports {
     this.#waiting.push(entry);
   }
 
-  /** Take reports to be sent: of those that may be sent now, the first that fit. */
+  /** Take the first reports that may be sent now and fit. */
   take(now: number, fits: (held: HeldTask) => boolean): HeldTask[] {
     const taken: HeldEntry[] = [];
     const left: HeldEntry[] = [];
@@ -75,7 +75,7 @@ export class Reports {
     return taken;
   }
 
-  /** Send reports that wait to be sent again at `at` (`performance.now()`) at the latest. */
+  /** Resend waiting reports at `at` (`performance.now()`) at the latest. */
   expedite(at: number): void {
     for (const entry of this.#waiting) {
       const { delivery } = entry;

@@ -4,8 +4,8 @@ import type { ClaimedTask } from '../../domain/task.ts';
  * A task whose worker was lost is a suspect: it may have taken the worker down. It runs in a process of its own, whose
  * death is then an ordinary failure.
  *
- * If one more loss ends it, as `worker_lost` (by default the third; the `max_losses` of its queue says which), nothing
- * else may be to blame for that loss: it runs as the only suspect of its worker, and nothing runs in the worker's own
+ * If one more loss would end it as `worker_lost` (by default the third; the `max_losses` of its queue sets the number),
+ * no other task may cause that loss: it runs as the only suspect of its worker, and no task runs in the worker's own
  * process beside it.
  *
  * `lost_ahead` (three losses before a start: claimed alone) is another count; see taskq.rescue.
@@ -39,7 +39,7 @@ export class SuspectCounter implements SuspectCounts {
     if (task.hasLastChance) this.lastChances += 1;
   }
 
-  /** A task that waited or ran here does so no longer. */
+  /** A task that waited or ran here has left. */
   left(task: ClaimedTask): void {
     if (task.hasLastChance) this.lastChances -= 1;
   }

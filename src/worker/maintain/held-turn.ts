@@ -17,7 +17,7 @@ export class HeldTurn {
   readonly #duty: 'rescue' | 'housekeeping';
   #rank: WorkerRank = { rank: 0, of: 1 };
   #missed = 0;
-  /** Who held the row at the last miss, and at how many in a row. */
+  /** Who held the row at the last miss, and for how many misses in a row. */
   #holder: string | undefined;
   #missedBySame = 0;
   #isLogged = false;
@@ -37,7 +37,7 @@ export class HeldTurn {
   missed(holder: Readonly<Record<string, unknown>> | null, { rank, of }: WorkerRank = this.#rank): void {
     this.#missed++;
     this.#rank = { rank: rank % Math.max(of, 1), of: Math.max(of, 1) };
-    // On a busy machine a worker may find the row in the hands of another one several times: that is no held turn.
+    // On a busy machine a worker may find the row locked by a different holder several times: that is no held turn.
     const who = JSON.stringify(holder);
     this.#missedBySame = who === this.#holder ? this.#missedBySame + 1 : 1;
     this.#holder = who;

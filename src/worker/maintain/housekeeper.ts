@@ -16,7 +16,7 @@ export interface HousekeeperOptions {
 /** Does the housekeeping of all workers when it is due and no other worker is doing it. */
 export class Housekeeper {
   readonly #options: HousekeeperOptions;
-  /** What the last round met: logged when it begins, not every minute for as long as it lasts. */
+  /** The trouble of the last round: logged when it begins, not every minute while it lasts. */
   #known: ReadonlySet<string> = new Set();
   readonly #refused: RefusedTasks;
   readonly #turn: HeldTurn;

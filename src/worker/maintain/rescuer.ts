@@ -31,7 +31,7 @@ export interface WatchedConnection extends Queryable {
   readonly steadyMs: number;
 }
 
-/** Watches the other workers of the database, and rescues the tasks of those that are gone. */
+/** Watches the other workers of the database, and rescues the tasks of lost ones. */
 export class Rescuer {
   readonly #db: WatchedConnection;
   readonly #worker: RescuingWorker;
@@ -74,7 +74,7 @@ export class Rescuer {
    */
   async #look(signal: AbortSignal): Promise<void> {
     const db = this.#db;
-    // While every slot is taken, no other statement finds out whether the database is back.
+    // While every slot is taken, no other statement notices that the database is back.
     if (db.isLost) await db.query({ text: 'select 1' });
     if (db.steadyMs === 0) return this.#watch.forget();
     if (db.steadyMs < this.#worker.lease.heartbeatMs) {

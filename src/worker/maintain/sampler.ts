@@ -11,8 +11,9 @@ export interface SamplerOptions {
 export const SAMPLE_MS = 15_000;
 
 /**
- * Fold what tasks have done into the metrics, and sample how many there are, if it is due for all workers together. The
- * turn is taken first, in a transaction of its own: if a statement fails, no worker repeats it before the next turn.
+ * Fold the counts of what tasks have done into the metrics, and sample how many tasks there are, if either is due for
+ * all workers together. The turn is taken first, in a transaction of its own: if a statement fails, no worker repeats
+ * it before the next turn.
  */
 export async function sample({ db, stop }: SamplerOptions): Promise<void> {
   if (!(await beginSample(db))) return;

@@ -39,8 +39,8 @@ export class SilenceWatch {
    * (a live one sends one every third), with our own heartbeats succeeding (`steadyMs`) for two thirds of a lease:
    * after an interruption, others need time to come back as well.
    *
-   * Several watchers, none of which lived that long, need a whole lease together: a third may have passed before an
-   * outage that none of them knows of.
+   * Several watchers that each lived less than that need a whole lease together: a third of it may have passed before
+   * an outage that none of them noticed.
    */
   silent(now: number, steadyMs: number): Record<string, number> {
     const isSilent = (one: Watched) =>

@@ -10,7 +10,7 @@ export interface VacuumerOptions {
   readonly ended: () => number;
 }
 
-/** With fewer ended attempts, asking is not worthwhile. */
+/** Do not ask with fewer ended attempts. */
 const WORTH_ASKING = 250;
 const WORTH_A_VACUUM = 500;
 /**

@@ -16,13 +16,13 @@ interface Entry {
   readonly fireAt: number;
 }
 
-/** How often a schedule could not be fired, one time after the other, and when it is tried again. */
+/** How often in a row a schedule could not be fired, and when it is tried again. */
 interface Failing {
   readonly failures: number;
   readonly fireAt: number;
 }
 
-/** Wait this long for the clock of the database when it says that a tick has not come. */
+/** Wait this long for the clock of the database when a tick has not come by it. */
 const EARLY_MS = 2;
 const FIRST_RETRY_MS = 50;
 const MOST_RETRY_MS = 10_000;
@@ -54,7 +54,7 @@ export class Agenda {
     for (const name of this.#failing.keys()) if (!this.#entries.has(name)) this.#failing.delete(name);
   }
 
-  /** It knows no schedule: an answer without any says nothing new. */
+  /** Whether it knows no schedule: then an answer without any changes nothing. */
   get isEmpty(): boolean {
     return this.#entries.size === 0;
   }
@@ -66,7 +66,7 @@ export class Agenda {
     return next;
   }
 
-  /** The database knows more than was learned: it returns only the next hundred, or one is not what it was. */
+  /** The database has news: it returns only the next hundred schedules, or one has changed. */
   get isOutdated(): boolean {
     return this.#isOutdated;
   }
@@ -110,7 +110,7 @@ export class Agenda {
     }
   }
 
-  /** The firing of a schedule failed: try again later, and ever later. */
+  /** The firing of a schedule failed: retry with growing waits. */
   failed({ name }: UpcomingSchedule, now: number): void {
     const entry = this.#entries.get(name);
     if (entry !== undefined) this.#retry(entry, now);

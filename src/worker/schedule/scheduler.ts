@@ -25,8 +25,8 @@ export interface SchedulerOptions {
 const MOST_WAIT_MS = 86_400_000;
 
 /**
- * Fires schedules when their ticks come. Every worker does, and the database decides which of them is first: the others
- * learn from its answer what comes next.
+ * Fires schedules when their ticks come. Every worker tries, and the database lets the first one: the others learn from
+ * its answer what comes next.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -50,7 +50,7 @@ export class Scheduler {
 
   /**
    * Whether nothing is due: each tick that has come was fired, here or by another worker, or could not be. Asks the
-   * database if nothing has said yet what is due.
+   * database if it does not know yet what is due.
    */
   async isSettled(): Promise<boolean> {
     if (!this.#hasLearned) this.learn(await upcomingSchedules(this.#options.db), processClock());

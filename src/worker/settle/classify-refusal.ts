@@ -45,7 +45,10 @@ function isMissingPartition({ code, routine, schema }: ServerError): boolean {
   return code === '23514' && routine === 'ExecFindPartition' && schema === 'taskq';
 }
 
-/** Whether the worker's role may not call the function that enqueues follow-ups: whoever granted its rights chose so. */
+/**
+ * Whether the worker's role may not call the function that enqueues follow-ups: its rights were granted that way on
+ * purpose.
+ */
 export function mayNotEnqueue(error: unknown): boolean {
   return isServerError(error) && error.code === '42501' && / settle_and_enqueue$/.test(error.message);
 }

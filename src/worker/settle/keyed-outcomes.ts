@@ -11,15 +11,15 @@ export interface KeyedOutcomesOptions {
   readonly onSent: () => void;
 }
 
-/** The server waits for the keys of a statement for 20 ms, and then for each a millisecond. */
+/** Few in one statement: the server waits 20 ms for its keys, and then a millisecond for each. */
 const MAX_FRESH = 10;
 /** Send this many statements of fresh outcomes before one with a repeated outcome. */
 const FRESH_PER_REPEATED = 10;
 
 /**
  * Records outcomes whose follow-ups have keys. A producer may have such a key in an open transaction, so they are sent
- * beside all other outcomes, on another connection. Those that were not tried before go first; as long as there are
- * more of them, one other goes after every tenth statement.
+ * beside all other outcomes, on another connection. Fresh outcomes go first; while there are more of them, a repeated
+ * one goes after every tenth statement.
  */
 export class KeyedOutcomes {
   readonly #options: KeyedOutcomesOptions;

@@ -32,15 +32,15 @@ const MOST_WEIGHT = 4000;
 
 /**
  * Stores what running tasks report: all of them in one statement, once a second at most, and what is left of a task
- * just before its outcome. Statements follow one another, so that an older progress never replaces a newer one. With
- * nothing to store it does nothing.
+ * just before its outcome. Statements follow one another, so that an older progress never replaces a newer one. Without
+ * notes it sends nothing.
  */
 export class NoteRecorder {
   readonly #worker: Omit<RegisteredWorker, 'lease'>;
   readonly #hooks: NoteHooks;
   readonly #serial = new SerialQueue();
   readonly #arrived = new Wakeup();
-  /** Tasks with something to store, or in the statement that is on its way. */
+  /** Tasks with something to store, or in the statement in flight. */
   readonly #unstored = new Set<HeldTask>();
   /** Tasks whose last statement got no usable answer: it may have stored their notes. */
   readonly #unanswered = new WeakSet<HeldTask>();
@@ -71,8 +71,9 @@ export class NoteRecorder {
   }
 
   /**
-   * The attempt has its outcome: let go of a log that will not be stored. Kept until the outcome is recorded, the lines of
-   * thousands of attempts would outlive the young generation of the heap. An outcome with follow-ups may be refused yet.
+   * The attempt has its outcome: drop a log that will not be stored. If kept until the outcome is recorded, the lines
+   * of thousands of attempts would outlive the young generation of the heap. An outcome with follow-ups may still be
+   * refused.
    */
   ended(held: StartedTask): void {
     const { attempt, outcome } = held;
@@ -104,8 +105,8 @@ export class NoteRecorder {
 
   /**
    * Store what is left of tasks whose outcomes come next (`outcome`, if they do not have it yet); `waitFor` as in
-   * `settle`. Returns those that another transaction kept from it, whose outcomes should wait. Throws if the database
-   * does not answer, but only once for the same notes: nothing may keep an outcome for long.
+   * `settle`. Returns those whose notes another transaction blocked: their outcomes should wait. Throws if the database
+   * does not answer, but only once for the same notes, because notes may not delay an outcome for long.
    */
   async recordLast(
     ended: readonly HeldTask[],
@@ -124,7 +125,7 @@ export class NoteRecorder {
     return new Set(some.filter(waitsOnceMore));
   }
 
-  /** End the notes of a task, and return whether some are left to store, or on their way. */
+  /** End the notes of a task, and return whether some are left to store or in flight. */
   #hasLeft(held: HeldTask, outcome: Outcome | null): boolean {
     const { attempt } = held;
     if (attempt === undefined) return false;

@@ -35,14 +35,14 @@ const MAX_UNPLACED_WAIT_MS = 30_000;
 /** The same, when it is refused by itself for a reason that may pass. */
 const MAX_ALONE_WAIT_MS = 30_000;
 /**
- * A conflict that comes back this often, in about a minute, while the server takes other statements, does not pass: a
+ * A conflict that recurs this often, in about a minute, while the server takes other statements, is permanent: a
  * trigger of the application raises it.
  */
 const MAX_CONFLICTS = 10;
-/** Let the database wait this often for a transaction that has a row locked: after that, it may stay open for long. */
+/** Let the database wait at most this often for a transaction that has a row locked: it may stay open for long. */
 const MAX_VAIN_WAITS = 4;
 
-/** Records outcomes, so that one which cannot be stored delays no other. */
+/** Records outcomes; one that cannot be stored delays no other. */
 export class OutcomeRecorder {
   readonly #options: RecorderOptions;
   /** Consecutive batches that the server refused for a reason that may pass. */
@@ -178,7 +178,7 @@ function isAlone({ delivery }: HeldTask): boolean {
   return delivery?.isAlone === true;
 }
 
-/** Its row was locked the last time: only one of a batch is waited for, while nothing else is locked. */
+/** Its row was locked the last time: the statement waits for one row only, before it locks anything else. */
 export function deservesWait(held: HeldTask): boolean {
   return held.delivery?.isLocked === true && vainWaitsOf(held) < MAX_VAIN_WAITS;
 }

@@ -10,7 +10,7 @@ export type RowRefusal = 'data' | 'no partition' | 'one row';
 
 /** If the server refuses batches this often in a row for a reason that may pass, one row may be to blame. */
 const REFUSALS_BEFORE_BISECTION = 3;
-/** Halving finds that row within this many consecutive refusals; with more, the trouble is not one row's. */
+/** Halving finds that row within this many consecutive refusals; after more, no single row is to blame. */
 const MAX_REFUSALS_IN_BISECTION = 40;
 
 export interface RefusedBatchOptions {

@@ -147,7 +147,7 @@ export class Reporter {
     const areNoted = await this.#tried(batch, async () => {
       kept = await this.notes.recordLast(batch, { waitFor });
     });
-    // Do not record these now: their row may have become free, and their notes would be lost.
+    // Do not record these now: if their rows have become free, their notes would be lost.
     for (const held of kept) this.#retryWait.locked(held, vainWaitsOf(held) + (held.id === waitFor ? 1 : 0));
     const noted = kept.size === 0 ? batch : batch.filter((held) => !kept.has(held));
     const ended = noted.filter(isEnded);

@@ -22,7 +22,7 @@ export interface WorkerProcessEnd {
   /** Null: a signal ended it, or it could not be started. */
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** It was asked to end or had nothing more to do, and left nothing behind. */
+  /** It ended on request or after its last task, and left nothing behind. */
   readonly inOrder: boolean;
   /** It got as far as claiming tasks. */
   readonly started: boolean;
@@ -42,7 +42,7 @@ export async function runWorkerProcess(options: WorkerProcessOptions): Promise<W
   try {
     child = options.start();
   } catch {
-    // There is no memory for another process, say; there may be soon.
+    // For example, there is not enough memory now for another process.
     return { pid: undefined, exitCode: null, signal: null, inOrder: false, started: false, livedMs: 0 };
   }
   const received = new Set<FromSupervised['kind']>();
@@ -80,7 +80,7 @@ async function endOf(child: ChildProcess): Promise<void> {
   try {
     await once(child, 'exit');
   } catch {
-    return; // It could not be made: there are too many processes, say.
+    return; // It could not be created, for example because there are too many processes.
   }
   await Promise.race([closed, sleep(LAST_LINES_MS)]);
 }

@@ -17,7 +17,7 @@ const LIVED_MS = 60_000;
 
 /**
  * Keep `processes` worker processes running until each has ended in order. The first one shows whether any can start.
- * If the last worker of every remaining place failed to start, give up, so that the caller learns of it.
+ * If the last worker of every remaining place failed to start, give up and report that.
  *
  * Resolves to the exit code: 0; 1 if a worker did not end in order when asked to; or the exit code of workers that
  * cannot start.

@@ -32,8 +32,8 @@ begin
   if function_id is null then
     raise exception 'there is no function %(jsonb)', function_name using errcode = 'undefined_function';
   end if;
-  -- Expressions, no query of the catalog: one costs as much as the call of a function that does nothing. The result of
-  -- a procedure is null here; the type has its schema where the search path hides it, and quotes with
+  -- Expressions instead of a query of the catalog, which costs as much as calling a function that does nothing. The
+  -- result of a procedure is null here; the type has its schema where the search path hides it, and quotes with
   -- quote_all_identifiers.
   if pg_catalog.pg_get_function_result(function_id) operator(pg_catalog.=) any (
     array['jsonb', 'pg_catalog.jsonb', '"jsonb"', '"pg_catalog"."jsonb"']

@@ -1,9 +1,9 @@
 -- Records that a task has completed, and ends its lease. Called again, it does nothing.
 --
 -- It is not fenced: it ends the current lease of the task if any session of the caller's role holds it, not only the
--- lease under which the caller worked. So a session that comes back after its lease was over completes a task that
--- another session of its role is working on just now; and if no session has it, because it waits again, it is completed
--- as well. taskq.complete, which names the lease, changes nothing then.
+-- lease under which the caller worked. So a session that returns after its lease has ended completes a task that
+-- another session of its role is working on now; a task that waits again, without a session, is completed as well.
+-- taskq.complete, which names the lease, changes nothing then.
 --
 -- Errors: 42501, another role or a worker process holds it; 55000, it is not held and no session of the role had it
 -- last, or it is a dead letter; 55P03, others have kept it locked for five seconds, for which the call waits (a second,
@@ -19,8 +19,8 @@ declare
   held record;
   answer text;
 begin
-  -- Between the two statements the lease may end, or another session may take it. Each turn waits for half a second for
-  -- a session that has it locked: on a busy machine a claim that just came too late for it may have it for longer.
+  -- Between the two statements the lease may end, or another session may take it. Each turn waits half a second for a
+  -- session that has the row locked: on a busy machine, a claim that came just too late for it may hold it for longer.
   for turn in 1 .. 10 loop
     select * into held from taskq.session_lease('complete_task', _task_id, true);
     if held.has_ended then

@@ -26,7 +26,7 @@ begin
     return null;
   end if;
   for turn in 1 .. 2 loop
-    -- Perhaps no worker is there that would look for leases that are over: at once if nothing else is due.
+    -- Perhaps no worker looks for leases that are over, so do it here: at once if nothing else is due.
     if turn = 2 or exists (select from taskq.rescue_scan r where r.finished_at < ts - interval '5 s') then
       rescued := null;
       select r.rescued into rescued
@@ -42,7 +42,7 @@ begin
       if sqlstate = '25000' or taskq.is_server_fault(sqlstate) then
         raise;
       end if;
-      -- Something refuses the row: pass it.
+      -- Something refuses the row: skip it.
       select c.id, c.lease_no, c.running into task.task_id, claimed_no, is_running
       from taskq.claim(
         session_id, array['queues'], known_types, 1, 0, length_ms, options => '{"one_by_one": true}'
@@ -58,7 +58,7 @@ begin
     leases_until = case
       when task.task_id is not null then ts + make_interval(secs => length_ms / 1000.0) else w.leases_until
     end
-  -- An operator may have it locked, or a session that looked for leases and keeps its transaction open.
+  -- An operator may have locked it, or a session that looked for leases and keeps its transaction open.
   where w.id = (
     select l.id from taskq.workers l
     where l.id = session_id and (task.task_id is not null or l.heartbeat_at < ts - interval '5 s')
@@ -68,7 +68,7 @@ begin
     return null;
   end if;
   if not is_running then
-    -- One that was lost before: claimed, but not started.
+    -- A task that was lost before: claimed, but not started.
     update taskq.tasks t set status = 'running', started_at = ts
     where t.id = task.task_id and t.lease_no = claimed_no;
   end if;

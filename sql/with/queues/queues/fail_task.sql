@@ -1,9 +1,9 @@
--- Records that processing a task has failed, and why. That is all: the task keeps its lease, and is returned again once
--- that is over, unless queues.complete_task is called. Also records the failure of a task that has ended, or is a dead
--- letter. Does not wait for a transaction that has locked the task.
+-- Records that processing a task has failed, and why. It changes nothing else: the task keeps its lease, and is
+-- returned again once that is over, unless queues.complete_task is called. Also records the failure of a task that has
+-- ended, or is a dead letter. Does not wait for a transaction that has locked the task.
 --
--- Errors: 42501, another role or a worker process holds the task, or held it last before it ended; 55000, nobody holds
--- the task and the role did not hold it last, or it ended without ever being held; P0002, there is no such task.
+-- Errors: 42501, another role or a worker process holds the task, or held it last before it ended; 55000, no session
+-- holds the task and the role did not hold it last, or it ended without ever being held; P0002, there is no such task.
 -- Arguments: _error_message, of which the first 8,000 characters are kept.
 -- Granted to: worker.
 create or replace function queues.fail_task(_task_id bigint, _error_message text)

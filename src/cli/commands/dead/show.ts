@@ -14,7 +14,7 @@ interface ShowOptions {
   readonly fingerprint?: string;
 }
 
-/** `taskq dead show`: one dead letter with every error, or a group of them with its latest one. */
+/** `taskq dead show`: one dead letter with every error, or a group of them with its latest error. */
 export const showDead: CliCommand<ShowOptions> = {
   declare(command) {
     command

@@ -9,7 +9,7 @@ interface StopOptions extends ActingOptions {
   readonly reason?: string;
 }
 
-/** `taskq operations stop`: do no more of an operation. */
+/** `taskq operations stop`: stop an operation; what it has done stays done. */
 export const operationsStop: CliCommand<StopOptions> = {
   declare(command) {
     declareActor(command.argument('<id>', 'id of the operation')).option(

@@ -45,7 +45,9 @@ a task override those of its type, and these override those of its queue.`,
   },
 };
 
-/** Say how many waiting tasks stay outside the groups of their types: a task keeps the group it was enqueued with. */
+/**
+ * Report how many waiting tasks stay outside the groups of their types: a task keeps the group it was enqueued with.
+ */
 async function noteUngrouped({ talk }: Output, db: Database, queue: string): Promise<void> {
   const counted = await countUngrouped(db, queue);
   if (counted.waiting === 0) return;

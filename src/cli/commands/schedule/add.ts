@@ -47,7 +47,7 @@ export const scheduleAdd: CliCommand<AddOptions> = {
     const acting = await actingOf(options);
     const db = await context.database();
     const schedule = { name, expression, type, payload: payload.text, options: stored };
-    // The types have been looked up, also among the handlers here.
+    // The types were checked already, also against the handlers here.
     const { created, nextAt } = await setSchedule(db, schedule, { ...acting, allowUnknown: true });
     await context.output.answer({ name, created, next_at: nextAt }, ({ now }) => {
       const what = `schedule ${printable(name)} is ${created ? 'added' : 'changed'}`;

@@ -68,7 +68,7 @@ async function scheduleOf(context: Context, given: string): Promise<Found> {
   } catch (error) {
     refusal = error;
   }
-  // It looks like an expression, and no schedule could help.
+  // It looks like an expression, so no schedule of this name is meant.
   if (/^@|^[\d*][\d*/,-]*( \S+){1,6}$/.test(given.trim())) throw refusal;
   const name = checkedName('schedule', given);
   const { listSchedules } = await import('../../../queue/inspect/list-schedules.ts');

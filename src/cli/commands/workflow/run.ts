@@ -3,7 +3,7 @@ import { EXIT } from '../../../lib/errors.ts';
 import type { CliCommand } from '../../run/command.ts';
 
 interface RunOptions {
-  /** True: without a time limit. */
+  /** True: wait without a time limit. */
   readonly wait?: string | true;
   readonly allowUnknown?: true;
 }
@@ -29,14 +29,14 @@ export const workflowRun: CliCommand<RunOptions> = {
     const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
     const workflow = await readWorkflow(args[0]!, lookUp);
     const db = await context.database();
-    // Those of the steps have been looked up.
+    // The types of the steps were checked already.
     const { on_step, on_failing, on_end } = workflow.options;
     await lookUpAll([on_step?.type, on_failing?.type, on_end?.type], lookUp);
     const started = await runWorkflow(db, workflow, { allowUnknown: true });
     const { firstOf, noteWaits } = await import('../../select/note-waits.ts');
     const tasks = firstOf(Object.values(started.steps));
     if (wait === undefined) {
-      // Not `steps`: those of workflow wait are counts.
+      // Not `steps`: in `workflow wait`, that name has counts.
       await context.output.answer({ id: started.id, tasks: started.steps }, () => started.id);
       await noteWaits(context, tasks, 'enqueued');
       return EXIT.done;

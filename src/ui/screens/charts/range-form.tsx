@@ -6,7 +6,7 @@ interface RangeFormProps {
   open(from: Date, until: Date): void;
 }
 
-/** A range by the keyboard: what drawing over a chart does, too. */
+/** A form for a range, the keyboard's equivalent of drawing over a chart. */
 export function RangeForm({ from, until, open }: RangeFormProps) {
   const id = useId();
   return (
@@ -34,7 +34,7 @@ export function RangeForm({ from, until, open }: RangeFormProps) {
   );
 }
 
-/** A time as such a field has it: of this place, without an offset. */
+/** A time as such a field holds it: local, without an offset. */
 function localOf(at: string): string {
   const date = new Date(at);
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);

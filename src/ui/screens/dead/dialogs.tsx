@@ -13,13 +13,13 @@ export type GroupVerb = 'revive' | 'discard';
 interface GroupDialogProps {
   readonly verb: GroupVerb;
   readonly filter: OperationFilter;
-  /** What is left out of what the group counts. */
+  /** A note on the letters that the operation leaves out. */
   readonly remark?: string;
   onDone(): void;
   onClose(): void;
 }
 
-/** What an operation on a whole group does not touch; `queue`: it is about letters of this one. */
+/** Describes the letters that an operation on a group leaves out; `queue`: it covers only letters of this queue. */
 export function leftOut(queue: string | null): string {
   const others = queue === null ? '' : `Letters of other queues than ${visible(queue)} are left out. `;
   return `${others}Letters added by hand are left out: revive or discard them by their ids.`;

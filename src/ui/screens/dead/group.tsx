@@ -15,7 +15,7 @@ import { CopyButton, Name, Time } from '../../parts/text.tsx';
 import { GroupDialog, type GroupVerb, leftOut } from './dialogs.tsx';
 import { Letters } from './letters.tsx';
 
-/** A group of dead letters: what they died of, its letters, and what can be done with all of them. */
+/** A group of dead letters: their cause of death, the letters, and the actions on all of them. */
 export function DeadGroupScreen({ fingerprint }: { readonly fingerprint: string }) {
   const group = useLoad<DeadGroup>(`dead/groups/${segment(fingerprint)}`);
   const [params] = useParams();
@@ -95,7 +95,7 @@ function About({ group }: { readonly group: DeadGroup }) {
 const HOUR_MS = 3_600_000;
 
 function Trend({ trend, until }: { readonly trend: readonly number[]; readonly until: number }) {
-  // Drawn again only with other figures.
+  // Redrawn only when the figures change.
   const [times, series] = useMemo(
     () =>
       [
@@ -111,7 +111,7 @@ function Trend({ trend, until }: { readonly trend: readonly number[]; readonly u
   );
 }
 
-/** The error of the last letter, which stands for the others. */
+/** The error of the last letter, as an example for the group. */
 function Example({ id }: { readonly id: string }) {
   const letter = useLoad<TaskDetails>(`tasks/${segment(id)}`);
   return (

@@ -45,7 +45,7 @@ const keyOf = ({ id }: Task) => id;
 
 type Doing = GroupVerb | 'change';
 
-/** The letters of a group, the last first, and what can be done with those that are selected. */
+/** The letters of a group, the last first, and the actions on selected ones. */
 export function Letters({ fingerprint, onDone }: { readonly fingerprint: string; onDone(): void }) {
   const [params] = useParams();
   const list = useList<Task>({

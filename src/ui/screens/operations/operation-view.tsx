@@ -15,7 +15,7 @@ import { Status } from '../../parts/status.tsx';
 import { Name, Time } from '../../parts/text.tsx';
 import { Progress } from './progress.tsx';
 
-/** While it goes on, its progress is read this often. */
+/** While it runs, its progress is read this often. */
 const READ_MS = 2000;
 
 /** A bulk operation and how far it is. */

@@ -26,7 +26,7 @@ const HOLDERS: readonly Column<SlotTask>[] = [
 
 const keyOf = ({ id }: SlotTask) => id;
 
-/** A group of a queue: who has its slots, who is next, and its limits. */
+/** A group of a queue: the tasks that have its slots, the next tasks, and its limits. */
 export function GroupScreen({ queue, name }: { readonly queue: string; readonly name: string }) {
   const path = `queues/${segment(queue)}/groups/${segment(name)}`;
   const group = useLoad<GroupDetails>(path);

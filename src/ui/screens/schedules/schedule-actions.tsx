@@ -14,7 +14,7 @@ interface ScheduleActionsProps {
   reload(): void;
 }
 
-/** What an operator, or an admin, can do with a schedule. */
+/** The actions of an operator, or an admin, on a schedule. */
 export function ScheduleActions({ schedule, reload }: ScheduleActionsProps) {
   const { activity } = useApp();
   const act = useAct();

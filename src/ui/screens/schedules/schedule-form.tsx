@@ -96,7 +96,7 @@ function bodyOf(form: FormData): object {
   };
 }
 
-/** The JSON of a field, as it was typed. Throws ApiProblem: it is none. */
+/** The JSON of a field, as typed. Throws ApiProblem if it is not JSON. */
 function jsonOf(form: FormData, name: string): string {
   const text = textOf(form, name) ?? '{}';
   try {
@@ -111,7 +111,7 @@ function jsonOf(form: FormData, name: string): string {
   }
 }
 
-/** Shows what the expression of the form around it means. */
+/** Explains the expression of the surrounding form. */
 function NextTicks({ name }: { readonly name: string }) {
   const button = useRef<HTMLButtonElement>(null);
   const [preview, setPreview] = useState<Preview>();
@@ -119,7 +119,7 @@ function NextTicks({ name }: { readonly name: string }) {
   const look = () => {
     const form = new FormData(button.current!.form!);
     const query = { expression: textOf(form, 'expression') ?? '', tz: textOf(form, 'tz'), count: 3 };
-    // Without an expression it would be that of the schedule.
+    // Without an expression, the answer would be for the schedule's own.
     if (query.expression === '') return;
     get<Preview>(withQuery(`schedules/${segment(name)}/preview`, query)).then(
       (found) => {

@@ -14,12 +14,12 @@ import { Ticks } from './ticks.tsx';
 
 const TICKS_SHOWN = 10;
 
-/** A schedule: when it fires, what it enqueues, and what came of the last tick. */
+/** A schedule: when it fires, what it enqueues, and the result of the last tick. */
 export function ScheduleView({ name }: { readonly name: string }) {
   const path = `schedules/${segment(name)}`;
   const schedule = useLoad<Schedule>(path);
   const { data } = schedule;
-  // Read again when it is another expression.
+  // Reload when the expression changes.
   const preview = useLoad<Preview>(
     data === undefined ? null : withQuery(`${path}/preview`, { count: TICKS_SHOWN }),
   );

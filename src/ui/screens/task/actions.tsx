@@ -16,7 +16,7 @@ interface TaskActionsProps {
 
 const WAITING = ['pending', 'blocked'];
 
-/** What can be done with a task, as its status and the role of the caller allow. */
+/** The actions on a task that its status and the caller's role allow. */
 export function TaskActions({ task, onDone }: TaskActionsProps) {
   const mayAct = useMay('operator');
   const mayEnqueue = useMay('producer');
@@ -76,7 +76,7 @@ interface VerbDialogProps extends TaskActionsProps {
   onClose(): void;
 }
 
-/** Asks before a verb that takes something away. */
+/** Asks before a destructive verb. */
 function VerbDialog({ task, verb, onDone, onClose }: VerbDialogProps) {
   const { activity } = useApp();
   const run = async (form: FormData) => {

@@ -17,7 +17,7 @@ interface Explanation {
   readonly causes: readonly Cause[];
 }
 
-/** The causes in words. What else is known of one is shown beside it. */
+/** The causes in words; further details of a cause are shown beside it. */
 const SAID: Readonly<Record<string, string>> = {
   delayed: 'Its time has not come',
   retrying: 'Its last attempt failed, and it waits for the next',
@@ -47,7 +47,7 @@ const SAID: Readonly<Record<string, string>> = {
   worker_paused: 'Every worker that could take it is paused',
 };
 
-/** What helps, where that is a command. */
+/** The command that helps, if there is one. */
 const COMMANDS: Readonly<Record<string, string>> = {
   no_worker: 'taskq work',
   type_unhandled: 'taskq work',

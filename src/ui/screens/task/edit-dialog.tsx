@@ -12,7 +12,7 @@ interface EditDialogProps {
   onClose(): void;
 }
 
-/** Changes a task that waits: only what was changed in the form is sent. */
+/** Changes a waiting task: sends only the fields changed in the form. */
 export function EditDialog({ task, onDone, onClose }: EditDialogProps) {
   const { activity } = useApp();
   const payload = stringifyJson(task.payload, '  ');
@@ -56,7 +56,7 @@ export function EditDialog({ task, onDone, onClose }: EditDialogProps) {
   );
 }
 
-/** A delay or a time, as it is written. */
+/** A delay or a time, as typed. */
 export function timeOf(text: string | undefined): { readonly delay?: string; readonly at?: string } {
   if (text === undefined) return {};
   return /^\d{4}-/.test(text) ? { at: text } : { delay: text };

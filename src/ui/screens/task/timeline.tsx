@@ -46,7 +46,7 @@ function momentsOf(task: TaskDetails): readonly Moment[] {
     moments.push({ at: task.startedAt, view: <p>Attempt {task.attempts + 1} started</p> });
   if (task.finishedAt !== null)
     moments.push({ at: task.finishedAt, view: <EndView task={task} log={logs.get(task.attempts + 1)} /> });
-  // A stable sort keeps what happened at the same time in its order.
+  // A stable sort keeps the order of simultaneous events.
   return moments.sort((one, other) => Date.parse(one.at) - Date.parse(other.at)).reverse();
 }
 

@@ -8,10 +8,10 @@ import type { Selection } from '../../parts/data-table.tsx';
 import { Field, textOf } from '../../parts/fields.tsx';
 import { OperationDialog } from '../../parts/operation-dialog.tsx';
 
-/** What is selected. */
+/** The selected tasks. */
 export interface Picked {
   readonly keys: ReadonlySet<string>;
-  /** All that match the filter, shown or not. */
+  /** Applies to all tasks that match the filter, shown or not. */
   readonly isAll: boolean;
 }
 
@@ -27,7 +27,7 @@ interface BulkActionsProps {
   onDone(): void;
 }
 
-/** What can be done with the tasks that are selected, or with all that match. */
+/** The actions on the selected tasks, or on all that match. */
 export function BulkActions({ tasks, isMore, params, selection, picked, pick, onDone }: BulkActionsProps) {
   const [open, setOpen] = useState<TaskVerb>();
   const verbs = verbsFor(picked.isAll ? statusesOf(params) : statusesIn(tasks, picked.keys), [
@@ -63,7 +63,7 @@ export function BulkActions({ tasks, isMore, params, selection, picked, pick, on
   );
 }
 
-/** An edit of which only the queue is offered for many tasks. */
+/** An edit; for many tasks, only of the queue. */
 const MOVE: TaskVerb = {
   ...{ verb: 'edit', label: 'Move', done: 'Moved', statuses: ['pending', 'blocked'] },
   effect: 'It waits in another queue.',

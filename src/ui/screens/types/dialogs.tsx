@@ -37,7 +37,7 @@ export function AddTypeDialog({ name: given = '', ...props }: TypeDialogProps & 
 
 export type TypeVerb = 'add' | 'resume' | 'forget';
 
-/** Asks before something is done to a type. */
+/** Asks before a change of a type. */
 export function TypeDialog({
   verb,
   name,

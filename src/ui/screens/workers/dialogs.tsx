@@ -84,7 +84,7 @@ function Settings({
   );
 }
 
-/** Only what differs is changed. */
+/** Sends only the changed values. */
 function changesOf(form: FormData, worker: Worker): Readonly<Record<string, unknown>> {
   const { concurrency, leaseMs, pollMs, batch, queues } = worker;
   const before = {

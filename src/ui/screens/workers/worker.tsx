@@ -15,7 +15,7 @@ import { Status } from '../../parts/status.tsx';
 import { Duration, Name, Time } from '../../parts/text.tsx';
 import { WorkerDialog, type WorkerVerb } from './dialogs.tsx';
 
-/** A worker: its state, and what it holds. */
+/** A worker: its state, and the tasks it holds. */
 export function WorkerScreen({ id }: { readonly id: string }) {
   const worker = useLoad<Worker>(`workers/${segment(id)}`);
   const [verb, setVerb] = useState<WorkerVerb>();
@@ -123,7 +123,7 @@ const COLUMNS: readonly Column<Task>[] = [
 
 const keyOf = ({ id }: Task) => id;
 
-/** Among the newest running tasks, up to this many, it finds those of the worker: no index has them by worker. */
+/** Search this many of the newest running tasks for those of the worker: no index has them by worker. */
 const LOOKED_AT = 500;
 
 function Held({ by }: { readonly by: string }) {

@@ -17,7 +17,7 @@ export function StepGraph({ steps }: { readonly steps: readonly Step[] }) {
     parents: parents.map((parent) => parent.step),
   }));
   const edges = nodes.reduce((sum, { parents }) => sum + parents.length, 0);
-  // The graph is the same as long as its steps and edges are.
+  // Recompute the graph only when its steps or edges change.
   const shape = JSON.stringify(nodes.map(({ id, parents }) => [id, parents]));
   const isDrawn = steps.length <= MOST_STEPS && edges <= MOST_EDGES;
   const layout = useMemo(() => (isDrawn ? layOut(nodes) : undefined), [shape]);
@@ -132,7 +132,7 @@ function Drawing({ layout, steps }: DrawingProps) {
 interface NodeProps {
   readonly node: PlacedNode;
   readonly step: Step;
-  /** Tab leads to this one; from there arrow keys go on. */
+  /** Tab leads to this node; arrow keys lead on from there. */
   readonly isReached: boolean;
   onFocus(): void;
   onKeyDown(event: KeyboardEvent): void;
@@ -148,7 +148,7 @@ function Node({ node: { x, y }, step: { step, status, taskId }, isReached, ...ev
       {...events}
     >
       <title>{`${name}, ${status}`}</title>
-      {/* What is too long ends at the edge of this. */}
+      {/* Clips text that is too long. */}
       <svg {...{ x, y, ...NODE }} aria-hidden="true">
         <rect x="1" y="1" width={NODE.width - 2} height={NODE.height - 2} rx="6" />
         <text x="10" y="18" class="step">
@@ -165,7 +165,7 @@ function Node({ node: { x, y }, step: { step, status, taskId }, isReached, ...ev
   );
 }
 
-/** Where an arrow key leads. */
+/** The node to which an arrow key leads. */
 function neighbourOf(
   { layers, edges }: DagLayout,
   { id, layer, place }: PlacedNode,

@@ -14,7 +14,7 @@ interface WorkflowActionsProps {
   reload(): void;
 }
 
-/** What an operator can do with a workflow. */
+/** The actions of an operator on a workflow. */
 export function WorkflowActions({ workflow, reload }: WorkflowActionsProps) {
   const act = useAct();
   const [asked, setAsked] = useState<'close' | 'cancel'>();
