@@ -13,8 +13,10 @@ export function applyOrders(state: WorkerState, orders: Orders): void {
     if (isDeepStrictEqual({ ...orders, followed: before.followed }, before)) return;
   }
   logChanges(state.options.events, before, orders);
+  const closed = closedBreakers(before, orders);
+  for (const { type } of closed) state.ownFailures.forget(type);
   // The claims of all workers have passed the tasks of these types.
-  if (closedBreakers(before, orders).length > 0) state.cursor.reset();
+  if (closed.length > 0) state.cursor.reset();
   if (orders.stop) state.shutdown.finish();
   state.releaseUnserved();
   state.executor.fill();

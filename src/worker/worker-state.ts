@@ -24,6 +24,7 @@ import { PromisedClaim } from './claim/promised-claim.ts';
 import { Sweeper } from './claim/sweeper.ts';
 import { Executor, type ExecutorHost } from './execute/executor.ts';
 import { markRunning } from './execute/mark-running.ts';
+import { OwnFailures } from './execute/own-failures.ts';
 import type { Handlers } from './handlers/load-handlers.ts';
 import { HeartbeatState } from './heartbeat/heartbeat-state.ts';
 import type { EndedTask, HeldTask, StartedTask } from './lease/held-task.ts';
@@ -52,6 +53,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   types: readonly string[];
   readonly cursor = new ClaimCursor();
   readonly claimContext: ClaimContext;
+  readonly ownFailures = new OwnFailures();
   readonly sweeper: Sweeper;
   readonly promised = new PromisedClaim();
   readonly table = new LeaseTable(MOST_SLOTS + 4 * MOST_AHEAD);
@@ -228,7 +230,10 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   }
 
   onReport(held?: StartedTask): void {
-    if (held !== undefined) this.reporter.notes.ended(held);
+    if (held !== undefined) {
+      this.reporter.notes.ended(held);
+      this.#countFailure(held);
+    }
     this.reporter.wake();
   }
 
@@ -322,6 +327,13 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   end(): WorkerEnd {
     const { completed, failed, died } = this.ends.counts.total;
     return { exitCode: this.shutdown.exitCode, completed, failed: failed + died, left: this.left };
+  }
+
+  /** Start no more tasks of a type that has failed here as often as its breaker allows: the next claim opens it. */
+  #countFailure({ outcome, task: { type } }: StartedTask): void {
+    const breaker = outcome?.kind === 'failed' ? this.claimContext.breakerOf(type) : undefined;
+    if (breaker !== undefined && this.ownFailures.failed(type, breaker, performance.now()))
+      this.executor.releaseType(type);
   }
 
   #onSettled(held: EndedTask, answer: SettleAnswer): void {

@@ -117,7 +117,7 @@ describe('what the task does not say its type says, then its queue, then the def
       type_timeouts: { work: 1000 },
       queue_timeouts: { default: 2000 },
       timeout_ms: 3000,
-      always_logged: [],
+      ...{ always_logged: [], breakers: {} },
     });
   });
 

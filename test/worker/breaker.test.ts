@@ -62,6 +62,19 @@ test('stops a type whose service is down, lets one task try, and runs the rest o
   for (const worker of workers) expect(eventsOf(worker, 'breaker.opened')).toHaveLength(1);
 });
 
+test('a worker that has claimed many tasks of a type ahead gives them back at its own failures', async () => {
+  await setBreaker();
+  await queue.enqueueSome(100, 'fragile', {}, WAITS_LONG);
+  const worker = queue.work(['--concurrency', '2', '--batch', '100']);
+  await worker.waitForLog(event('breaker.opened'));
+  await until(
+    async () =>
+      (await queue.value('select count(*)::int from taskq.tasks where lease_owner is not null')) === 0,
+    async () => JSON.stringify(await queue.counts()),
+  );
+  expect(await untried()).toBeGreaterThan(80);
+});
+
 test('a task tries beside a backlog of others that a fixed batch keeps waiting in the worker', async () => {
   await setBreaker();
   await queue.enqueueSome(3, 'fragile', {}, WAITS_LONG);

@@ -1,7 +1,8 @@
 -- Returns what a worker needs to know before it claims, as one document: the queues that have a live task (`default` if
--- none has, but a workflow without steps asks for a claim), and the timeouts that apply to tasks without their own, and
--- the types that keep the log of every attempt. options: {"queues": false} skips the search for the queues (null then),
--- which costs as much as there are dead rows held by a snapshot before their live ones.
+-- none has, but a workflow without steps asks for a claim), the timeouts that apply to tasks without their own, the
+-- types that keep the log of every attempt, and when the breakers of types open. options: {"queues": false} skips the
+-- search for the queues (null then), which costs as much as there are dead rows held by a snapshot before their live
+-- ones.
 -- Arguments: _types, those that the caller handles.
 -- Granted to: worker.
 create or replace function taskq.survey(_types text[], options jsonb default '{}')
@@ -35,7 +36,11 @@ begin
     'timeout_ms', (select timeout_ms from taskq.defaults),
     'always_logged', to_jsonb(array(
       select name from taskq.task_types where name = any (_types) and keep_log = 'always'
-    ))
+    )),
+    'breakers', coalesce((
+      select jsonb_object_agg(name, breaker - 'probe_after_ms') from taskq.task_types
+      where name = any (_types) and breaker is not null
+    ), '{}')
   );
 end
 $$;

@@ -10,6 +10,14 @@ export interface Survey {
   readonly timeoutMs: number | null;
   /** The types that keep the log of every attempt. */
   readonly alwaysLogged: readonly string[];
+  /** When the breakers of types open, by type. */
+  readonly breakers: Readonly<Record<string, BreakerLimit>>;
+}
+
+/** A breaker opens after this many failures within this time. */
+export interface BreakerLimit {
+  readonly failures: number;
+  readonly within_ms: number;
 }
 
 /** The document that `taskq.survey` returns. */
@@ -19,6 +27,7 @@ export interface SurveyDocument {
   readonly queue_timeouts: Record<string, number>;
   readonly timeout_ms: number | null;
   readonly always_logged: string[];
+  readonly breakers: Record<string, BreakerLimit>;
 }
 
 export interface SurveyOptions {
@@ -47,5 +56,6 @@ export function surveyOf(found: SurveyDocument): Survey {
     queueTimeouts: found.queue_timeouts,
     timeoutMs: found.timeout_ms,
     alwaysLogged: found.always_logged,
+    breakers: found.breakers,
   };
 }

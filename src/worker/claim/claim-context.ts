@@ -3,7 +3,7 @@ import { isUnanswered, type Queryable } from '../../lib/database.ts';
 import type { SerialQueue } from '../../lib/serial-queue.ts';
 import { Throttle } from '../../lib/throttle.ts';
 import { markIdle, unmarkIdle } from '../../queue/protocol/mark-idle.ts';
-import { type Survey, survey } from '../../queue/protocol/survey.ts';
+import { type BreakerLimit, type Survey, survey } from '../../queue/protocol/survey.ts';
 import type { ClaimingWorker } from './claiming-worker.ts';
 
 export interface ClaimContextOptions {
@@ -110,6 +110,11 @@ export class ClaimContext {
   /** Whether the log of a task that completes is kept. */
   keepsLogOf(type: string): boolean {
     return this.#last?.found.alwaysLogged.includes(type) ?? false;
+  }
+
+  /** When the breaker of a type opens; undefined: it has none, or none is known yet. */
+  breakerOf(type: string): BreakerLimit | undefined {
+    return this.#last?.found.breakers[type];
   }
 
   get #servesAll(): boolean {

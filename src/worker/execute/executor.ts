@@ -186,6 +186,11 @@ export class Executor {
     this.#release(({ task }) => !this.#host.serves(task));
   }
 
+  /** Give back the waiting tasks of a type. */
+  releaseType(type: string): void {
+    this.#release(({ task }) => task.type === type);
+  }
+
   /** Ask all running attempts to end. */
   abortAll(reason: AbortReason): void {
     for (const { attempt } of this.#ledger.started()) attempt.abort(reason);
