@@ -120,7 +120,7 @@ describe('the claim cursor', () => {
       { availableAtUs: 10, id: 0 },
     ]);
     claim(cursor, HOUR + 10, [task(1, 10), task(2, 20), task(7, 5, 0)]);
-    expect(claim(cursor, HOUR + 11, []).kind).toBe('on');
+    expect(claim(cursor, HOUR + 11, []).kind).toBe('forward');
     expect(positionIn(cursor, HOUR + 12)).toEqual({ availableAtUs: 20, id: 2 });
     expect(positionIn(cursor, HOUR + 12, 0)).toEqual({ availableAtUs: 5, id: 7 });
   });
@@ -172,7 +172,7 @@ describe('the claim cursor', () => {
     const cursor = begun();
     claim(cursor, HOUR + 0, [task(1, 10)], { short: true });
     claim(cursor, HOUR + 100, [task(1, 10)]);
-    expect(claim(cursor, HOUR + 119, [task(2, 11)]).kind).toBe('on');
+    expect(claim(cursor, HOUR + 119, [task(2, 11)]).kind).toBe('forward');
     expect(claim(cursor, HOUR + 121, [task(3, 12)]).kind).toBe('back');
   });
 
@@ -263,7 +263,7 @@ describe('the claim cursor', () => {
     const look = cursor.next(HOUR + 1, QUEUES);
     expect(look.kind).toBe('back');
     cursor.failed(look, 80, HOUR + 81);
-    expect(cursor.next(HOUR + 1680, QUEUES).kind).toBe('on');
+    expect(cursor.next(HOUR + 1680, QUEUES).kind).toBe('forward');
     expect(cursor.next(HOUR + 1682, QUEUES).kind).toBe('back');
   });
 
