@@ -113,7 +113,8 @@ declare
   closed jsonb;
   level_rooms integer[];
   wants_slot boolean := false;
-  handled constant text[] := _types;
+  -- The types without an open breaker.
+  claimable text[] := _types;
   spare constant integer := case when options @> '{"one_by_one": true}' then 1000 else 0 end;
   refused jsonb;
   untried tid;
@@ -130,6 +131,7 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform taskq.refuse_isolation('claim');
   end if;
+  -- Where to read: the levels of its queues. A large claim waits for its turn first.
   loop
     ts := clock_timestamp();
     lease_step := taskq.lease_step(ts);
@@ -150,7 +152,7 @@ begin
       -- What is asked for from here on is for the next claim.
       asked_to := ts - interval '1 microsecond';
       select a.left_over, a.given, a.refused into asks_left, given, slots_kept
-      from taskq.attend(_queues, open_before, handled, look_back_to, _cursor, _start + _ahead, ts, spare > 0) as a;
+      from taskq.attend(_queues, open_before, _types, look_back_to, _cursor, _start + _ahead, ts, spare > 0) as a;
     end if;
     waits_from := clock_timestamp();
     perform taskq.await_turn();
@@ -159,6 +161,8 @@ begin
     exit when clock_timestamp() <= waits_from + interval '1 millisecond';
     given := null;
   end loop;
+  -- What else decides: breakers, steps of workflows, limits of queues, groups.
+  --
   -- Where no type with a breaker ever failed, no workflow or group ever asked and no queue ever had a limit, these
   -- tables have no page, and reading them would cost a tenth of a claim that finds nothing.
   has_breakers := pg_relation_size('taskq.breaker_events') > 0;
@@ -174,8 +178,8 @@ begin
     -- Null: no breaker is open, and nothing was reported.
     select bool_or(not e.is_open) into is_reported from taskq.breaker_events e where e.at >= events_from;
     if is_reported is not null then
-      select b.claimable, b.may_probe into _types, may_probe
-      from taskq.attend_breakers(handled, is_reported, events_from, ts) as b;
+      select b.claimable, b.may_probe into claimable, may_probe
+      from taskq.attend_breakers(_types, is_reported, events_from, ts) as b;
       may_probe := may_probe and _start + _ahead > 0 and spare = 0;
     end if;
   end if;
@@ -196,7 +200,7 @@ begin
       t.level_queues, t.level_priorities, t.level_times, t.level_ids, t.level_rooms
     into limits, closed, level_left, level_queues, level_priorities, level_times, level_ids, level_rooms
     from taskq.take_limits(
-      level_queues, level_priorities, level_times, level_ids, _types, asking, _start, _start + _ahead,
+      level_queues, level_priorities, level_times, level_ids, claimable, asking, _start, _start + _ahead,
       coalesce(may_probe, false), ts
     ) as t;
   end if;
@@ -204,7 +208,7 @@ begin
   if asking && level_queues then
     select a.left_over, a.given, a.refused into returned
     from taskq.attend(
-      _queues, level_queues[1 : cardinality(level_queues) / 10], handled, look_back_to, _cursor, _start + _ahead, ts,
+      _queues, level_queues[1 : cardinality(level_queues) / 10], _types, look_back_to, _cursor, _start + _ahead, ts,
       spare > 0
     ) as a;
     asks_left := returned.left_over;
@@ -230,10 +234,11 @@ begin
     );
   end if;
 
+  -- Choose and lock: a probe alone, or the first due rows of each level, again without those out of turn.
   if may_probe then
     select array[p.row_at], p.row_at is not null, p.refused into chosen, is_probe, refused
     from taskq.choose_probe(
-      _worker, handled, level_queues, level_priorities, events_from, _start, _lease_ms, ts
+      _worker, _types, level_queues, level_priorities, events_from, _start, _lease_ms, ts
     ) as p;
   end if;
   if not is_probe then
@@ -243,7 +248,7 @@ begin
         select c.chosen, c.places, c.most_lost, c.weighs, c.has_older_slot, c.full_at
         into chosen, places, most_lost, weighs, has_older_slot, full_at
         from taskq.choose_optimistically(
-          level_queues, level_priorities, level_times, level_ids, level_rooms, _types, _start + _ahead, spare,
+          level_queues, level_priorities, level_times, level_ids, level_rooms, claimable, _start + _ahead, spare,
           just_given, ts
         ) as c;
         -- It may have waited.
@@ -264,7 +269,7 @@ begin
             from taskq.tasks t
             where t.queue = level_of.queue and t.priority = level_of.priority
               and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
-              and t.lease_owner is null and t.type = any (_types)
+              and t.lease_owner is null and t.type = any (claimable)
               and taskq.may_start(t.expires_at, t.started_at, ts)
             order by t.available_at, t.id + 0
             limit case level_rooms[level_of.place] when 0 then 0
@@ -280,7 +285,7 @@ begin
       select r.given, r.refused into returned
       from taskq.return_slots(
         array(select o.row_at from unnest(out_of_turn) as o (row_at) where o.row_at <> all (coalesce(left_out, '{}'))),
-        _queues, _types, _cursor, _start + _ahead, ts, spare > 0
+        _queues, claimable, _cursor, _start + _ahead, ts, spare > 0
       ) as r;
       left_out := left_out || out_of_turn;
       given := given || returned.given;
@@ -324,6 +329,7 @@ begin
     end if;
   end if;
 
+  -- Leave out what would be too much, or is not allowed by now.
   if most_lost >= 3 or weighs > 16777216 then
     select c.kept, least(level_left, c.cut_level) into chosen, level_left
     from taskq.cut_claim(chosen, level_queues, level_priorities) as c;
@@ -398,6 +404,7 @@ begin
           t.traceparent, t.source, t.workflow_id, t.step, t.losses > 0 and taskq.has_last_chance(t.queue, t.losses)
         ) end;
   end if;
+  -- Wake others for what it leaves, and report how far it has read.
   if released is not null then
     perform taskq.wake_released(released);
   end if;

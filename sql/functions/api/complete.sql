@@ -31,6 +31,8 @@ declare
   ts timestamptz := clock_timestamp();
   plain_at tid[];
   kept_at tid[];
+  -- Both.
+  ended_at tid[];
   locked_count integer;
   done bigint[];
   done_nos integer[];
@@ -136,6 +138,7 @@ begin
       where t.ctid = any (plain_at || kept_at) and t.id + 0 <> all (busy);
     end if;
   end if;
+  ended_at := plain_at || kept_at;
   if locked_count < cardinality(_ids) then
     -- Some are not held, or are named twice: keep one entry of each from here on.
     select array_agg(a.id), array_agg(a.lease_no), array_agg(a.ran_ms), array_agg(a.result), array_agg(a.note)
@@ -147,7 +150,7 @@ begin
       order by every.id, every.lease_no, every.place
     ) as a;
     select array_agg(t.id), array_agg(t.lease_no) into done, done_nos
-    from taskq.tasks t where t.ctid = any (plain_at || kept_at);
+    from taskq.tasks t where t.ctid = any (ended_at);
   end if;
 
   -- Copy, then delete: a single statement would write each row into a tuplestore between the two [a fifth of the cost].
@@ -189,20 +192,20 @@ begin
   group by 5, 6, d.queue, d.type;
   if recorded_queues is not null then
     perform taskq.record_ends(array_agg(t.ctid), 'completed', null, ts)
-    from taskq.tasks t where t.ctid = any (plain_at || kept_at) and t.queue || '' = any (recorded_queues)
+    from taskq.tasks t where t.ctid = any (ended_at) and t.queue || '' = any (recorded_queues)
     having count(*) > 0;
   end if;
   -- The next claim closes the breakers that these tasks have tried.
   if probes is not null then
     insert into taskq.breaker_events (type, at, probe_id)
-    select t.type, ts, t.id from taskq.tasks t where t.ctid = any (plain_at || kept_at) and t.id + 0 = any (probes);
+    select t.type, ts, t.id from taskq.tasks t where t.ctid = any (ended_at) and t.id + 0 = any (probes);
   end if;
   if called is not null then
     perform taskq.call_back('complete', array_agg(t.id), ts, array_agg(o.result))
     from taskq.tasks t
     join unnest(_ids, _lease_nos, _results) as o (id, lease_no, result)
       on o.id = t.id + 0 and o.lease_no = t.lease_no
-    where t.ctid = any (plain_at || kept_at) and t.id + 0 = any (called);
+    where t.ctid = any (ended_at) and t.id + 0 = any (called);
   end if;
   if stepped is not null then
     perform taskq.note_steps(
@@ -212,7 +215,7 @@ begin
     from taskq.tasks t
     join unnest(_ids, _lease_nos, _ran_ms, _results, _result_notes) as o (id, lease_no, ran_ms, result, result_note)
       on o.id = t.id + 0 and o.lease_no = t.lease_no
-    where t.ctid = any (plain_at || kept_at) and t.id + 0 = any (stepped);
+    where t.ctid = any (ended_at) and t.id + 0 = any (stepped);
   end if;
   -- Before taskq.leave, which deletes what has been replaced. Where no queue was ever limited, the table has no page,
   -- and the call would cost as much as a task.
@@ -222,7 +225,7 @@ begin
   if tied is not null then
     perform taskq.leave(tied, ts);
   end if;
-  delete from taskq.tasks t where t.ctid = any (plain_at || kept_at);
+  delete from taskq.tasks t where t.ctid = any (ended_at);
 
   if waited is not null then
     perform taskq.notify_waiters(waited);
