@@ -5,7 +5,7 @@ import type { Found, Killable, Testbed } from './scenario.ts';
 
 const KEYS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 const PRODUCERS = 20;
-const WORKERS = 3;
+const WORKERS = 6;
 
 /** Between two of these all is left to come to rest, and looked at. */
 const ROUND_MS = 4000;
@@ -13,30 +13,35 @@ const ROUND_MS = 4000;
 const MOST_ROUNDS_MORE = 5;
 /** One in so many transactions. */
 const ROLLED_BACK = 20;
+const CANCELLED = 30;
 const KILL_MS = 150;
 /** Within this time after the last event all have run: the lease of a killed worker has to run out first. */
 const REST_MS = 60_000;
 
 /**
  * Producers replace tasks of the same few keys, some in bulks of several keys, some in transactions that stay open for
- * a moment or are rolled back, while the sessions of producers and workers are terminated, and workers killed. Each
- * event is numbered in its transaction, after it was enqueued and so under the lock of its key: the events of a key have
- * the order of their commits. Whenever all is at rest, the last event of each key must be the last that ran.
+ * a moment or are rolled back, and cancel some, while the sessions of producers and workers are terminated, workers are
+ * killed, and the server crashes. Each event is numbered in its transaction, after it was enqueued and so under the lock
+ * of its key: the events of a key have the order of their commits. Whenever all is at rest, the last event of each key
+ * must be the last that ran, unless it was cancelled.
  */
 export async function keys(testbed: Testbed, seconds: number): Promise<Found> {
-  const { url } = testbed;
-  const admin = await connect(url, 'admin');
+  const { url, crash } = testbed;
+  let admin = await connect(url, 'admin');
   await admin.query(`
     create schema app;
     create table app.counters (key text primary key, n integer not null);
     create table app.events (id bigint primary key, key text not null, n integer not null);
+    create table app.cancelled (event bigint primary key);
     create table app.runs (at bigint generated always as identity, task_id bigint not null, event bigint not null);
     insert into app.counters select key, 0 from unnest('{${KEYS}}'::text[]) as key;
     insert into taskq.task_types (name, first_seen_at, last_seen_at) values ('event', now(), now());
   `);
-  const figures = { events: 0, created: 0, held: 0, replaced: 0, again: 0, rolled_back: 0, broken: 0 };
+  const figures = {
+    ...{ events: 0, created: 0, held: 0, replaced: 0, again: 0, rolled_back: 0, cancelled: 0, broken: 0 },
+  };
   const faults: string[] = [];
-  let [killedWorkers, rounds, latestRestMs] = [0, 0, 0];
+  let [killedWorkers, crashes, deadlocks, rounds, latestRestMs] = [0, 0, 0, 0, 0];
   const work = () => startWorker(testbed, ['--lease', '2s', '--poll', '100ms', '--concurrency', '4']);
   const workers: Killable[] = Array.from({ length: WORKERS }, work);
 
@@ -51,6 +56,13 @@ export async function keys(testbed: Testbed, seconds: number): Promise<Found> {
     const roundEnd = performance.now() + (leftMs > 0 ? Math.min(leftMs, ROUND_MS) : ROUND_MS);
     for (let nth = 1; performance.now() < roundEnd; nth++) {
       await sleep(KILL_MS);
+      if (crash !== undefined && crashes === 0 && leftMs <= seconds * 500) {
+        deadlocks += await deadlocksOf(admin);
+        await admin.end().catch(() => {});
+        await crash();
+        crashes += 1;
+        admin = await connect(url, 'admin');
+      }
       await terminateSession(admin, nth % 2 === 0 ? 'producer' : 'taskq%');
       if (nth % 10 === 0) {
         const which = nth % WORKERS;
@@ -69,7 +81,7 @@ export async function keys(testbed: Testbed, seconds: number): Promise<Found> {
 
   for (const worker of workers) worker.kill('SIGTERM');
   await Promise.all(workers.map(({ exit }) => exit));
-  const deadlocks = await deadlocksOf(admin);
+  deadlocks += await deadlocksOf(admin);
   if (deadlocks > 0) faults.push(`${deadlocks} deadlocks`);
   const runs = await numberOf(admin, 'select count(*) from app.runs');
   await admin.end();
@@ -78,25 +90,34 @@ export async function keys(testbed: Testbed, seconds: number): Promise<Found> {
   }
   return {
     faults,
-    figures: { ...figures, runs, rounds, killedWorkers, deadlocks, latestRestMs: Math.round(latestRestMs) },
+    figures: {
+      ...figures,
+      runs,
+      rounds,
+      killedWorkers,
+      crashes,
+      deadlocks,
+      latestRestMs: Math.round(latestRestMs),
+    },
   };
 }
 
 type Figures = Record<
-  'events' | 'created' | 'held' | 'replaced' | 'again' | 'rolled_back' | 'broken',
+  'events' | 'created' | 'held' | 'replaced' | 'again' | 'rolled_back' | 'cancelled' | 'broken',
   number
 >;
 
-const TO_REACH = ['created', 'replaced', 'again', 'rolled_back', 'broken'] as const;
+const TO_REACH = ['created', 'replaced', 'again', 'rolled_back', 'cancelled', 'broken'] as const;
 
 /** Enqueues events until the signal, each time in a transaction. A session that is terminated is opened again. */
 async function produce(url: string, figures: Figures, over: AbortSignal): Promise<void> {
   let client = await connect(url, 'producer');
   while (!over.aborted) {
     try {
-      await produceOnce(client, figures);
+      if (Math.random() < 1 / CANCELLED) await cancelOne(client, figures);
+      else await produceOnce(client, figures);
     } catch (error) {
-      // 57P01: terminated. The commit may have been lost with the answer, too: nothing is counted of it here.
+      // 57P0x: terminated, or the server is down. The commit may have been lost with the answer, too: nothing is counted of it here.
       if (!isBroken(error)) throw error;
       figures.broken += 1;
       await client.end().catch(() => {});
@@ -135,6 +156,22 @@ async function produceOnce(client: pg.Client, figures: Figures): Promise<void> {
   for (const { created, answer } of rows) figures[created ? 'created' : (answer ?? 'held')] += 1;
 }
 
+/** Cancels a task that no worker has, and notes its event: the one that it has when it is cancelled. */
+async function cancelOne(client: pg.Client, figures: Figures): Promise<void> {
+  await client.query('begin');
+  const { rows } = await client.query<{ id: string }>(
+    `select id from taskq.cancel(array(
+       select id from taskq.tasks where lease_owner is null and unique_key is not null order by random() limit 1
+     )) where answer = 'cancelled'`,
+  );
+  await client.query(
+    `insert into app.cancelled select (payload -> 'event')::bigint from taskq.finished_tasks where id = any ($1)`,
+    [rows.map(({ id }) => id)],
+  );
+  await client.query('commit');
+  figures.cancelled += rows.length;
+}
+
 /** Waits until no task is left, and returns what is wrong then. */
 async function faultsAtRest(admin: pg.Client): Promise<string[]> {
   const end = performance.now() + REST_MS;
@@ -143,8 +180,11 @@ async function faultsAtRest(admin: pg.Client): Promise<string[]> {
       return [`${await numberOf(admin, 'select count(*) from taskq.tasks')} tasks are stuck`];
     await sleep(50);
   }
-  const { rows } = await admin.query<{ key: string; n: number; last: number | null; most: number | null }>(
-    `select c.key, c.n, max(ran.n) as most, (array_agg(ran.n order by ran.at desc))[1] as last
+  const { rows } = await admin.query<Key>(
+    `select c.key, c.n, max(ran.n) as most, (array_agg(ran.n order by ran.at desc))[1] as last,
+       exists (
+         select from app.events e join app.cancelled k on k.event = e.id where e.key = c.key and e.n = c.n
+       ) as is_cancelled
      from app.counters c
      left join (select e.key, e.n, r.at from app.events e join app.runs r on r.event = e.id) as ran on ran.key = c.key
      where c.n > 0
@@ -156,16 +196,29 @@ async function faultsAtRest(admin: pg.Client): Promise<string[]> {
   const rolledBack = await numberOf(admin, unknown);
   return [
     ...(rolledBack > 0 ? [`${rolledBack} runs of events that were rolled back`] : []),
-    ...rows.flatMap(({ key, n, last, most }) => [
-      ...(most === n ? [] : [`event ${n} of key ${key} was lost; the last that ran is ${most}`]),
+    ...rows.flatMap(({ key, n, last, most, is_cancelled }) => [
+      ...(most === n || is_cancelled
+        ? []
+        : [`event ${n} of key ${key} was lost; the last that ran is ${most}`]),
       ...(last === most ? [] : [`event ${last} of key ${key} ran last, after event ${most}`]),
     ]),
   ];
 }
 
+/** A key at rest: how many events it has had, and which of them ran last, and is the latest that ran. */
+interface Key {
+  readonly key: string;
+  readonly n: number;
+  readonly last: number | null;
+  readonly most: number | null;
+  /** The last event was. */
+  readonly is_cancelled: boolean;
+}
+
 function isBroken(error: unknown): boolean {
   const { code, message } = error as { code?: string; message: string };
   return (
-    code === '57P01' || /^Connection terminated|ECONNRESET|EPIPE|not queryable/.test(`${code} ${message}`)
+    /^57P0/.test(code ?? '') ||
+    /Connection terminated|ECONNRESET|EPIPE|not queryable/.test(`${code} ${message}`)
   );
 }

@@ -20,7 +20,7 @@ const BINARY = fileURLToPath(new URL('../../bin/taskq.js', import.meta.url));
 
 const [name = '', seconds = '30'] = process.argv.slice(2);
 const scenario = Object.hasOwn(SCENARIOS, name) ? SCENARIOS[name] : undefined;
-if (scenario === undefined) {
+if (scenario === undefined || !(Number(seconds) > 0)) {
   console.error(`usage: npm run faults -- <${Object.keys(SCENARIOS).join('|')}> [seconds]`);
   process.exit(2);
 }
