@@ -15,7 +15,8 @@ export interface Enqueued {
   readonly answer: EnqueueAnswer;
   /**
    * The id that the task gets when the running holder has ended; null unless the answer is `again`. If the holder is
-   * retried instead, the retry runs the task, under the id of the holder.
+   * retried instead, the retry runs the task, under the id of the holder. Until the holder ends, no task has this id: to
+   * wait for the new task, wait for the holder first.
    */
   readonly nextId: string | null;
 }
