@@ -1,5 +1,5 @@
 import type { LedgerClass } from './load-ledger.ts';
-import { CAPACITY, GIVE_UP, STEPS, type Step, stepOf, World } from './world.ts';
+import { CAPACITY, GIVE_UP, NOT_STORED, STEPS, type Step, stepOf, World } from './world.ts';
 
 export interface Explored {
   readonly states: number;
@@ -122,6 +122,13 @@ function complaintOf(world: World): string | undefined {
   );
   if (rows.toSorted().join() !== leases.toSorted().join())
     return `the lease table has ${rows.join(', ')}, not ${leases.join(', ')}`;
+  const misjudged = claims.find(({ reservation, isOutdated }) => reservation.isOutdated !== isOutdated);
+  if (misjudged !== undefined) return 'a claim is outdated, or is not, although it should be';
+  const unreplaced = tasks.find(
+    ({ isReplaced, held: { outcome } }) => isReplaced !== (outcome === NOT_STORED),
+  );
+  if (unreplaced !== undefined)
+    return `${unreplaced.held.id} has another outcome than the one that took its place`;
   const twice = tasks.find(({ answers }) => answers > 1);
   return twice && `${twice.held.id} is reported twice`;
 }
@@ -168,16 +175,19 @@ async function brokenPromiseOf({ promises }: World): Promise<string | undefined>
 /** Everything that may affect what happens next. */
 function keyOf(world: World): string {
   const { tasks, claims, isClosed, lost, scan } = world;
-  const ofTasks = tasks.map(({ state, isAbandoned, report, isAlone, held }) => [
-    state,
-    isAbandoned,
-    report,
-    isAlone,
+  const ofTasks = tasks.map(({ state, isAbandoned, report, isAlone, isDelayed, isReplaced, held }) => [
+    ...[state, isAbandoned, report, isAlone, isDelayed, isReplaced && state !== 'gone'],
     held.slot,
     held.attempt?.aborted,
     held.attempt?.completion.state,
     held.delivery?.isRepeat,
   ]);
   const ofScan = scan === undefined ? 'none' : scan === lost ? 'of the last' : 'of one before';
-  return JSON.stringify([ofTasks, claims.map(({ state }) => state), isClosed, lost?.overAt, ofScan]);
+  return JSON.stringify([
+    ofTasks,
+    claims.map(({ state, isOutdated }) => [state, state === 'open' && isOutdated]),
+    isClosed,
+    lost?.overAt,
+    ofScan,
+  ]);
 }

@@ -222,6 +222,29 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
     to: '',
   },
   {
+    name: 'what may run here has changed, and a claim in flight does not know',
+    from: 'reservation.isOutdated = true;',
+    to: 'break;',
+  },
+  {
+    name: 'a report that waits for its time is not sent at the close',
+    file: 'reports',
+    from: 'entry.delivery = { ...delivery, notBefore: at };',
+    to: 'break;',
+  },
+  {
+    name: 'an outcome is replaced that is not with the database',
+    file: 'reports',
+    from: 'if (!entry.isSent)\n            return false;\n        entry.outcome = outcome;',
+    to: 'entry.outcome = outcome;',
+  },
+  {
+    name: 'an outcome that the database refuses stays',
+    file: 'reports',
+    from: 'entry.outcome = outcome;',
+    to: '',
+  },
+  {
     name: 'the wait for none to run waits for what was abandoned',
     from: 'this.#running === this.#abandoned',
     to: 'this.#running === 0',

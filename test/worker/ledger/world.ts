@@ -35,10 +35,16 @@ export interface Seen {
   answers: number;
   /** The database refused it by itself. */
   isAlone: boolean;
+  /** Its report waits for a time that has not come. */
+  isDelayed: boolean;
+  /** The database refused its outcome, which was replaced. */
+  isReplaced: boolean;
 }
 
 interface SeenClaim {
   readonly reservation: Reservation;
+  /** What may run here has changed since it was sent. */
+  isOutdated: boolean;
   state: 'open' | 'ended' | 'lost';
 }
 
@@ -109,6 +115,8 @@ const SUCCESS = outcomeOf({ kind: 'returned', value: null });
 /** What a handler's own transaction has committed. */
 const RECORDED = outcomeOf({ kind: 'returned', value: 'by itself' }) as Completed;
 const FAILURE = outcomeOf({ kind: 'threw', thrown: new Error('no') });
+/** What takes the place of an outcome that the database does not store. */
+export const NOT_STORED = outcomeOf({ kind: 'notStored', refusal: 'no', code: null });
 
 /** What a claim returns of each, made once: nothing writes to it. */
 const CLAIMED: readonly ClaimedTask[] = TASKS.map((task, index) =>
@@ -156,7 +164,7 @@ function answer(world: World, claim: SeenClaim, count: number): void {
       isAbandoned: false,
       report: undefined,
       answers: 0,
-      isAlone: false,
+      ...{ isAlone: false, isDelayed: false, isReplaced: false },
     });
   }
   if (world.isClosed) releaseAll(world);
@@ -233,7 +241,7 @@ const CLAIM: Step = {
   run: (world) => {
     const reservation = world.ledger.reserve(SIZE);
     world.expect('a claim', reservation !== undefined, !world.isClosed);
-    if (reservation !== undefined) world.claims.push({ reservation, state: 'open' });
+    if (reservation !== undefined) world.claims.push({ reservation, isOutdated: false, state: 'open' });
   },
 };
 
@@ -382,6 +390,31 @@ const taskSteps = (index: number): Step[] => [
   ),
 ];
 
+/** What may happen to a report besides. */
+const reportSteps = (index: number): Step[] => [
+  ofTask(
+    index,
+    'busy for long:',
+    ({ state }, { isClosed }) => state === 'with the database' && !isClosed,
+    (seen, world) => {
+      const again = { waitMs: 50, notBefore: 100, isAlone: seen.isAlone };
+      world.expect(`busy ${seen.held.id}`, world.ledger.reports.retryLater(seen.held, again), true);
+      seen.state = 'to report';
+      seen.isDelayed = true;
+    },
+  ),
+  ofTask(
+    index,
+    'its outcome is refused:',
+    ({ report, isReplaced }) => report === 'outcome' && !isReplaced,
+    (seen, world) => {
+      const counted = world.ledger.reports.replaceOutcome(seen.held, NOT_STORED, 'no');
+      world.expect(`the new outcome of ${seen.held.id}`, counted, seen.state === 'with the database');
+      seen.isReplaced = counted;
+    },
+  ),
+];
+
 /** The steps of a handler's own transaction. */
 const commitSteps = (index: number): Step[] => [
   ofTask(
@@ -412,7 +445,7 @@ const commitSteps = (index: number): Step[] => [
 
 const send = (most: number): Step => ({
   name: most === 1 ? 'one report is sent' : 'all reports are sent',
-  isPossible: (world) => world.tasks.some(({ state }) => state === 'to report'),
+  isPossible: (world) => world.tasks.some(({ state, isDelayed }) => state === 'to report' && !isDelayed),
   run: (world) => {
     let room = most;
     for (const held of world.ledger.reports.take(1, () => room-- > 0)) {
@@ -420,9 +453,10 @@ const send = (most: number): Step => ({
       if (seen?.state !== 'to report') world.complaints.push(`${held.id} is sent, and is ${seen?.state}`);
       else if ((held.outcome === null) !== (seen.report === 'release'))
         world.complaints.push(`${held.id} is sent as another report`);
+      if (seen?.isDelayed) world.complaints.push(`${held.id} is sent before its time`);
       if (seen !== undefined) seen.state = 'with the database';
     }
-    if (most > 1 && world.tasks.some(({ state }) => state === 'to report'))
+    if (most > 1 && world.tasks.some(({ state, isDelayed }) => state === 'to report' && !isDelayed))
       world.complaints.push('a report is not sent');
   },
 });
@@ -463,8 +497,19 @@ const WHOLE: readonly Step[] = [
     isPossible: ({ isClosed }) => !isClosed,
     run: (world) => {
       world.ledger.close();
+      world.ledger.reports.expedite(0);
       world.isClosed = true;
+      for (const seen of world.tasks) seen.isDelayed = false;
       releaseAll(world);
+    },
+  },
+  {
+    name: 'what may run here changes',
+    // With one claim: a second one would multiply the states, and show nothing more.
+    isPossible: ({ claims }) => claims.length === 1 && claims[0]!.state === 'open' && !claims[0]!.isOutdated,
+    run: (world) => {
+      world.ledger.outdateClaims();
+      for (const claim of world.claims) claim.isOutdated ||= claim.state === 'open';
     },
   },
   {
@@ -494,6 +539,7 @@ export const STEPS: readonly Step[] = [
   ...[0, 1, 2].flatMap(taskSteps),
   // Of one task: those of another would multiply the states, and show nothing more.
   ...commitSteps(0),
+  ...reportSteps(0),
   ...WHOLE,
   GIVE_UP,
 ];
