@@ -237,4 +237,10 @@ test('groups list says what stops a group, and groups resume what else does', as
   expect((await project.run(['groups', 'list', 'mail', '--stopped'])).stdout).toMatch(
     new RegExp(`^GROUP .* STOPPED\\nann .* at dead letter ${id}\\n$`),
   );
+  for (const command of [['show'], ['dead', 'show']])
+    expect((await project.run([...command, id])).stdout).toMatch(
+      /^ {2}group +ann, which stops until this is revived or discarded$/m,
+    );
+  await project.run(['queues', 'set', 'mail', '--group-on-dead', 'go-on']);
+  expect((await project.run(['dead', 'show', id])).stdout).toMatch(/^ {2}group +ann$/m);
 });

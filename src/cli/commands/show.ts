@@ -1,5 +1,4 @@
 import { TaskqError } from '../../lib/errors.ts';
-import { deadRetention } from '../../queue/inspect/dead-retention.ts';
 import { showTask } from '../../queue/inspect/show-task.ts';
 import { isDue } from '../present/obstacle-text.ts';
 import { unknownTask } from '../present/refused-task.ts';
@@ -23,8 +22,10 @@ export const show: CliCommand<{ readonly follow?: true }> = {
     if (task === undefined) throw noSuchTask(id);
     const { formatTask } = await import('../present/format-task.ts');
     await context.output.answer(task, async (screen) => {
-      if (task.status === 'dead')
-        return formatTask(task, { deadRetention: await deadRetention(db, task.queue) }, screen);
+      if (task.status === 'dead') {
+        const { aroundDeadLetter } = await import('../select/around-dead-letter.ts');
+        return formatTask(task, await aroundDeadLetter(db, task), screen);
+      }
       if (task.status !== 'pending' && task.status !== 'blocked') return formatTask(task, {}, screen);
       const { waitsOf } = await import('../select/note-waits.ts');
       const causes = await waitsOf(db, [id], isDue(task, screen.now) ? 'awaited' : 'later');

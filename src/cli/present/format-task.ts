@@ -22,6 +22,8 @@ export interface Surroundings {
   readonly waits?: string;
   /** How long a dead letter's queue keeps it. */
   readonly deadRetention?: DeadRetention;
+  /** The first dead letter at which its group stops; absent: it does not. */
+  readonly groupStopsAt?: string;
 }
 
 /** Format a task as a record for people, without empty fields. */
@@ -49,7 +51,7 @@ function attemptsText(most: number | 'unlimited'): string {
 
 function factsOf(
   task: ShownTask,
-  { waits = '', deadRetention }: Surroundings,
+  { waits = '', deadRetention, groupStopsAt }: Surroundings,
   { now }: Screen,
 ): [label: string, text: string][] {
   const text = (column: string) => (isNothing(task[column]) ? '' : printable(String(task[column])));
@@ -80,7 +82,7 @@ function factsOf(
     ['retention', task.status === 'dead' ? '' : fromWhere(task.applies.retention, printable)],
     ['kept', deadRetention === undefined ? '' : keptText(task, deadRetention)],
     ['key', text('unique_key')],
-    ['group', groupOf(task)],
+    ['group', `${groupOf(task)}${groupStopsAt === undefined ? '' : stopText(task.id, groupStopsAt)}`],
     ['workflow', workflowOf(task)],
     ['tags', tagsOf(task.tags)],
     ['source', text('source')],
@@ -107,6 +109,13 @@ function workflowOf({ id, workflow_id: workflow, step, waits_for }: ShownTask): 
   const what = isNothing(step) ? 'enqueued because a step has ended' : `step ${printable(String(step))}`;
   const waits = waits_for === 'parents' ? `: waits for its parents, see taskq explain ${id}` : '';
   return `${String(workflow)}, ${what}${waits}`;
+}
+
+/** Why the group of a dead letter does not go on. */
+function stopText(id: string, stopsAt: string): string {
+  return stopsAt === id
+    ? ', which stops until this is revived or discarded'
+    : `, which stops at dead letter ${stopsAt}`;
 }
 
 function groupOf({ id, group_key: group, waits_for }: ShownTask): string {

@@ -1,12 +1,12 @@
 import { badOption } from '../../../lib/bad-option.ts';
 import type { Database } from '../../../lib/database.ts';
 import { TaskqError } from '../../../lib/errors.ts';
-import { deadRetention } from '../../../queue/inspect/dead-retention.ts';
 import { type DeadGroup, listDeadGroups } from '../../../queue/inspect/list-dead-groups.ts';
 import { type ShownTask, showTask } from '../../../queue/inspect/show-task.ts';
 import { checkedFingerprint } from '../../../queue/inspect/task-filter.ts';
 import type { CliCommand } from '../../run/command.ts';
 import type { Screen } from '../../run/output.ts';
+import { aroundDeadLetter } from '../../select/around-dead-letter.ts';
 import { parseId } from '../../select/task-filter.ts';
 import { noSuchTask } from '../show.ts';
 
@@ -66,5 +66,5 @@ async function letterOf(db: Database, id: string): Promise<ShownTask> {
 
 async function textOf(db: Database, task: ShownTask, screen: Screen): Promise<string> {
   const { formatTask } = await import('../../present/format-task.ts');
-  return formatTask(task, { deadRetention: await deadRetention(db, task.queue) }, screen);
+  return formatTask(task, await aroundDeadLetter(db, task), screen);
 }
