@@ -56,7 +56,7 @@ function groupsText(queue: ListedQueue): string {
     rateText(group_rate, group_burst),
     group_order,
     group_on_dead,
-    group_by === null || group_by === 'none' ? group_by && 'by name' : 'by type',
+    group_by === null ? null : group_by === 'none' ? 'not by type' : 'by type',
   ];
   return set.filter((setting) => setting !== null).join(', ') || '-';
 }
