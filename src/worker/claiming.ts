@@ -1,8 +1,9 @@
 import { isUnanswered } from '../lib/database.ts';
 import { Throttle } from '../lib/throttle.ts';
+import type { Room } from '../queue/protocol/claim.ts';
 import { countUnfinished, type Unfinished } from '../queue/protocol/count-unfinished.ts';
 import { type ClaimLoopHost, claimLoop } from './claim/claim-loop.ts';
-import { claimRoom, NO_ROOM, type Room } from './claim/claim-room.ts';
+import { claimRoom, NO_ROOM } from './claim/claim-room.ts';
 import { Claimer, type ClaimerHost } from './claim/claimer.ts';
 import type { WorkerState } from './worker-state.ts';
 

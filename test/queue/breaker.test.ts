@@ -336,11 +336,15 @@ describe('a probe', () => {
     const ids = await open(3);
     await pass(31_000);
     const sees = await claim(queue.admin, {
-      ...{ workerId: worker.id, queues: ['default'], types: ['work'], start: 9, ahead: 0, leaseMs: LEASE_MS },
-      cursor: new Map([
-        ['default', Array.from({ length: 10 }, () => ({ availableAtUs: Date.now() * 1000, id: 0 }))],
-      ]),
-      lookBackMs: null,
+      worker: { id: worker.id, types: ['work'], leaseMs: LEASE_MS },
+      queues: ['default'],
+      room: { start: 9, ahead: 0 },
+      from: {
+        cursor: new Map([
+          ['default', Array.from({ length: 10 }, () => ({ availableAtUs: Date.now() * 1000, id: 0 }))],
+        ]),
+        lookBackMs: null,
+      },
     });
     expect(sees).toMatchObject({ isProbe: true, tasks: [{ id: ids[0] }], looked: { levels: 0 } });
   });
@@ -406,8 +410,10 @@ describe('a probe', () => {
       );
     };
     const request = () => ({
-      ...{ workerId: worker.id, queues: ['default'], types: ['work', 'other'], start: 9, ahead: 0 },
-      ...{ leaseMs: LEASE_MS, cursor: null, lookBackMs: null },
+      worker: { id: worker.id, types: ['work', 'other'], leaseMs: LEASE_MS },
+      queues: ['default'],
+      room: { start: 9, ahead: 0 },
+      from: { cursor: null, lookBackMs: null },
     });
     afterEach(() => queue.admin.rows('drop function if exists public.refuse cascade'));
 

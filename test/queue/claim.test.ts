@@ -211,14 +211,10 @@ describe('the order', () => {
     await queue.admin.rows('update taskq.tasks set priority = (id * 7) % 10');
     const worker = await registerWorker(queue.admin);
     const { tasks, looked } = await claim(queue.admin, {
-      workerId: worker.id,
+      worker: { id: worker.id, types: ['work'], leaseMs: LEASE_MS },
       queues: ['default'],
-      types: ['work'],
-      start: 20,
-      ahead: 0,
-      leaseMs: LEASE_MS,
-      cursor: null,
-      lookBackMs: null,
+      room: { start: 20, ahead: 0 },
+      from: { cursor: null, lookBackMs: null },
     });
     expect(tasks).toHaveLength(ids.length);
     const keys = tasks.map((task) => [task.priority, task.availableAtUs, Number(task.id)] as const);

@@ -41,8 +41,12 @@ export function claimerOf(session: Session, worker: PlainWorker, options: Claime
     },
     async claim(start) {
       const look = cursor.next(now, queues);
-      const request = { workerId: worker.id, types, start, ahead: 0, leaseMs: LEASE_MS };
-      const claimed = await claim(session, { ...request, ...look, queues: cursor.inTurn(queues) });
+      const claimed = await claim(session, {
+        worker: { id: worker.id, types, leaseMs: LEASE_MS },
+        queues: cursor.inTurn(queues),
+        room: { start, ahead: 0 },
+        from: look,
+      });
       cursor.claimed({ ...claimed, look, short: claimed.tasks.length < start, costMs }, now);
       return claimed.tasks;
     },

@@ -79,8 +79,10 @@ async function useEverything(): Promise<unknown> {
   const { workerId } = await registerWorker(db, { ...about, leaseMs: 100, pollMs: 10, types: {} });
   const rescued = await tasks.enqueue('add', { a: 1, b: 0.1 });
   const { tasks: claimed } = await claim(db, {
-    ...{ workerId, queues: ['default'], types: ['add'], start: 1, ahead: 1, leaseMs: 1 },
-    ...{ cursor: null, lookBackMs: null },
+    worker: { id: workerId, types: ['add'], leaseMs: 1 },
+    queues: ['default'],
+    room: { start: 1, ahead: 1 },
+    from: { cursor: null, lookBackMs: null },
   });
 
   const keyed = await tasks.enqueue('add', { a: 2, b: 1 / 3 }, { key: 'k\\"\'', tags: { ä: '{",' } });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { claimRoom, type Load, MOST_AHEAD, type Room } from '../../src/worker/claim/claim-room.ts';
+import type { Room } from '../../src/queue/protocol/claim.ts';
+import { claimRoom, type Load, MOST_AHEAD } from '../../src/worker/claim/claim-room.ts';
 
 const IDLE = {
   concurrency: 8,

@@ -19,25 +19,44 @@ export const LEVELS = 11;
 export type Cursor = ReadonlyMap<string, readonly (Position | null)[]>;
 
 export interface ClaimRequest {
-  readonly workerId: number;
+  readonly worker: Claimant;
   /** In the order of their turn. */
   readonly queues: readonly string[];
+  readonly room: Room;
+  readonly from: SearchStart;
+  readonly how?: ClaimWay;
+}
+
+/** For whom tasks are claimed. */
+export interface Claimant {
+  readonly id: number;
   readonly types: readonly string[];
+  readonly leaseMs: number;
+}
+
+/** How many tasks to claim, into slots and ahead. */
+export interface Room {
   /** The number of tasks that start at once, each in a slot. */
   readonly start: number;
   /** The number of tasks to claim ahead, besides those. */
   readonly ahead: number;
-  readonly leaseMs: number;
-  /** The deadline of the answer, which is useless after that; absent: the connection's own. */
-  readonly deadlineMs?: number;
+}
+
+/** Where in the levels a claim begins to search. */
+export interface SearchStart {
   /** Null: a full sweep, from the beginning of every level. */
   readonly cursor: Cursor | null;
   /** Null: start exactly at the cursor. */
   readonly lookBackMs: number | null;
+}
+
+export interface ClaimWay {
   /** `optimistic`: without SKIP LOCKED, in two statements; the first has committed before the second reads. */
   readonly form?: ClaimForm;
   /** Try each row alone and skip those that the database refuses: for a claim after one that failed. */
   readonly oneByOne?: boolean;
+  /** The deadline of the answer, which is useless after that; absent: the connection's own. */
+  readonly deadlineMs?: number;
 }
 
 /** A task that the database refuses to lease. It stays as it is. */
@@ -122,7 +141,7 @@ interface LookedRow {
 
 /** Claim due tasks. Returns them and how far the claim has read. */
 export async function claim(db: Queryable, request: ClaimRequest): Promise<Claimed> {
-  const rows = await (request.form === 'optimistic' ? claimOptimistically : claimRows)(db, request);
+  const rows = await (request.how?.form === 'optimistic' ? claimOptimistically : claimRows)(db, request);
   // The row that reports how far the claim read comes last.
   const last = rows.at(-1);
   const report = last?.id === null ? last : undefined;
@@ -141,7 +160,7 @@ export async function claim(db: Queryable, request: ClaimRequest): Promise<Claim
 
 function claimRows(db: Queryable, request: ClaimRequest): Promise<(ClaimRow | LookedRow)[]> {
   return db.query<ClaimRow | LookedRow>({
-    name: request.oneByOne ? 'taskq_claim_one_by_one' : 'taskq_claim',
+    name: request.how?.oneByOne ? 'taskq_claim_one_by_one' : 'taskq_claim',
     text: `select ${CLAIMED} from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8, '${optionsOf(request)}')`,
     ...askedOf(request),
   });
@@ -150,7 +169,7 @@ function claimRows(db: Queryable, request: ClaimRequest): Promise<(ClaimRow | Lo
 /** The rows of a claim, without tasks whose lease was lost between the two statements. */
 async function claimOptimistically(db: Queryable, request: ClaimRequest): Promise<(ClaimRow | LookedRow)[]> {
   const taken = await db.query<Pick<ClaimRow, 'id' | 'lease_no'> | LookedRow>({
-    name: request.oneByOne ? 'taskq_claim_optimistic_one_by_one' : 'taskq_claim_optimistic',
+    name: request.how?.oneByOne ? 'taskq_claim_optimistic_one_by_one' : 'taskq_claim_optimistic',
     text: `select id, lease_no, extra
       from taskq.claim_optimistic($1, $2, $3, $4, $5, $6, $7, $8, '${optionsOf(request)}')`,
     ...askedOf(request),
@@ -162,7 +181,7 @@ async function claimOptimistically(db: Queryable, request: ClaimRequest): Promis
     .query<ClaimRow>({
       name: 'taskq_get_claimed',
       text: `select ${CLAIMED} from taskq.get_claimed($1, $2, $3)`,
-      values: [request.workerId, leases.map(({ id }) => id), leases.map(({ lease_no }) => lease_no)],
+      values: [request.worker.id, leases.map(({ id }) => id), leases.map(({ lease_no }) => lease_no)],
       ...deadlineOf(request),
     })
     .catch((error: unknown) => {
@@ -172,29 +191,29 @@ async function claimOptimistically(db: Queryable, request: ClaimRequest): Promis
   return [...tasks, ...looked];
 }
 
-function optionsOf({ oneByOne = false }: ClaimRequest): string {
-  return oneByOne ? '{"looked": true, "one_by_one": true}' : '{"looked": true}';
+function optionsOf({ how }: ClaimRequest): string {
+  return how?.oneByOne ? '{"looked": true, "one_by_one": true}' : '{"looked": true}';
 }
 
 function askedOf(request: ClaimRequest) {
-  const { queues, cursor } = request;
+  const { worker, queues, room, from } = request;
   return {
     values: [
-      request.workerId,
+      worker.id,
       queues,
-      request.types,
-      request.start,
-      request.ahead,
-      request.leaseMs,
-      cursor === null ? null : flatten(cursor, queues, NEVER),
-      request.lookBackMs,
+      worker.types,
+      room.start,
+      room.ahead,
+      worker.leaseMs,
+      from.cursor === null ? null : flatten(from.cursor, queues, NEVER),
+      from.lookBackMs,
     ],
     ...deadlineOf(request),
   };
 }
 
-function deadlineOf({ deadlineMs }: ClaimRequest): { readonly deadlineMs?: number } {
-  return deadlineMs === undefined ? {} : { deadlineMs };
+function deadlineOf({ how }: ClaimRequest): { readonly deadlineMs?: number } {
+  return how?.deadlineMs === undefined ? {} : { deadlineMs: how.deadlineMs };
 }
 
 function lookedOf({ extra }: LookedRow): Looked {

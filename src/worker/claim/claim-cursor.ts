@@ -1,15 +1,18 @@
 import { Throttle } from '../../lib/throttle.ts';
 import { isObject } from '../../lib/thrown.ts';
-import { ASKS, type Claimed, type Cursor, type Looked } from '../../queue/protocol/claim.ts';
+import {
+  ASKS,
+  type Claimed,
+  type Cursor,
+  type Looked,
+  type SearchStart,
+} from '../../queue/protocol/claim.ts';
 import type { Missed, MissedTask } from '../../queue/protocol/find-missed.ts';
 import { Positions } from './positions.ts';
 
 /** How the next claim searches the levels; see `taskq.claim`. */
-export interface Look {
+export interface Look extends SearchStart {
   readonly kind: 'forward' | 'back' | 'sweep';
-  /** Null: from the beginning of every level. */
-  readonly cursor: Cursor | null;
-  readonly lookBackMs: number | null;
 }
 
 /** The result of a claim. */

@@ -1,8 +1,9 @@
 import { backingOffMs } from '../../lib/backing-off.ts';
 import type { Wakeup } from '../../lib/wakeup.ts';
+import type { Room } from '../../queue/protocol/claim.ts';
 import { ArrivalRate } from './arrival-rate.ts';
 import type { ClaimContext } from './claim-context.ts';
-import { isNone, type Room } from './claim-room.ts';
+import { isNone } from './claim-room.ts';
 import type { Claimer } from './claimer.ts';
 import type { PromisedClaim } from './promised-claim.ts';
 

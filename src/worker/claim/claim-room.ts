@@ -1,3 +1,5 @@
+import type { Room } from '../../queue/protocol/claim.ts';
+
 /** How busy a worker's slots are. */
 export interface Load {
   readonly concurrency: number;
@@ -10,12 +12,6 @@ export interface Load {
   readonly startsSoon: number;
   /** The mean payload length of the last claim, in characters; 0: there was none. */
   readonly meanLength: number;
-}
-
-/** How many tasks to claim, into slots and ahead. */
-export interface Room {
-  readonly start: number;
-  readonly ahead: number;
 }
 
 export const NO_ROOM: Room = { start: 0, ahead: 0 };

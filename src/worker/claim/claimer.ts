@@ -1,11 +1,11 @@
 import type { ClaimForm } from '../../domain/claim-form.ts';
 import type { ClaimedTask } from '../../domain/task.ts';
 import { isUndone } from '../../lib/server-trouble.ts';
-import { type Claimed, claim, type RefusedClaim } from '../../queue/protocol/claim.ts';
+import { type Claimed, claim, type RefusedClaim, type Room } from '../../queue/protocol/claim.ts';
 import { LATE_COMMIT_MS, statementDeadlineMs } from '../lease/lease-length.ts';
 import type { Ledger, Reservation } from '../lease/ledger.ts';
 import type { ClaimCursor } from './claim-cursor.ts';
-import { isNone, NO_ROOM, type Room } from './claim-room.ts';
+import { isNone, NO_ROOM } from './claim-room.ts';
 import type { ClaimingWorker } from './claiming-worker.ts';
 import type { PromisedClaim } from './promised-claim.ts';
 import type { Sweeper } from './sweeper.ts';
@@ -109,7 +109,12 @@ export class Claimer {
     const look = cursor.next(performance.now(), queues, true);
     promised.paid();
     try {
-      await claim(db, { workerId, types, queues, ...NO_ROOM, leaseMs: worker.lease.ms, ...look });
+      await claim(db, {
+        worker: { id: workerId, types, leaseMs: worker.lease.ms },
+        queues,
+        room: NO_ROOM,
+        from: look,
+      });
     } catch (error) {
       promised.unpaid();
       throw error;
@@ -136,24 +141,17 @@ export class Claimer {
     const began = performance.now();
     const { isOwed } = promised;
     const look = cursor.next(began, queues, isOwed);
-    const deadlineMs = statementDeadlineMs(leaseMs);
     const request = {
-      workerId,
-      types,
+      worker: { id: workerId, types, leaseMs },
       queues: cursor.inTurn(queues, this.#wantsSlot ? 'same' : 'next'),
-      ...room,
-      ...look,
+      room,
+      from: look,
+      how: { form: host.form, oneByOne: this.#oneByOne, deadlineMs: statementDeadlineMs(leaseMs) },
     };
     let claimed: Claimed;
     promised.paid();
     try {
-      claimed = await claim(db, {
-        ...request,
-        form: host.form,
-        leaseMs,
-        deadlineMs,
-        oneByOne: this.#oneByOne,
-      });
+      claimed = await claim(db, request);
       this.#oneByOne = false;
     } catch (error) {
       if (isOwed) promised.unpaid();

@@ -126,14 +126,10 @@ test('tasks of a claim that its worker gave up on, but that succeeded, come back
   });
   await isConnectedTo(database);
   const request = {
-    workerId: worker.id,
+    worker: { id: worker.id, types: ['work'], leaseMs: LEASE_MS },
     queues: ['default'],
-    types: ['work'],
-    start: 3,
-    ahead: 0,
-    leaseMs: LEASE_MS,
-    cursor: null,
-    lookBackMs: null,
+    room: { start: 3, ahead: 0 },
+    from: { cursor: null, lookBackMs: null },
   };
   await expect(claim(database, request)).rejects.toMatchObject({ code: 'deadline_passed' });
   await hostile.rows('commit');

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { Wakeup } from '../../../src/lib/wakeup.ts';
+import type { Room } from '../../../src/queue/protocol/claim.ts';
 import type { ClaimContext } from '../../../src/worker/claim/claim-context.ts';
 import { type ClaimLoopHost, claimLoop } from '../../../src/worker/claim/claim-loop.ts';
-import { NO_ROOM, type Room } from '../../../src/worker/claim/claim-room.ts';
+import { NO_ROOM } from '../../../src/worker/claim/claim-room.ts';
 import type { Claimer } from '../../../src/worker/claim/claimer.ts';
 import { PromisedClaim } from '../../../src/worker/claim/promised-claim.ts';
 
