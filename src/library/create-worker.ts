@@ -100,13 +100,11 @@ class ApplicationWorker implements TaskWorker {
     await new Promise<void>((started, failed) => {
       running = runWorker({
         ...this.#settings,
-        handlers,
-        events: this.#events,
-        onStarted: started,
-        stop: this.#stop.signal,
-        hurry: NEVER,
+        tasks: { ...this.#settings.tasks, handlers },
+        end: { ...this.#settings.end, stop: this.#stop.signal, hurry: NEVER },
+        process: { ...this.#settings.process, events: this.#events, onStarted: started },
       }).catch((error: unknown) => {
-        throw troubleOf(error, '', this.#settings.databaseUrl);
+        throw troubleOf(error, '', this.#settings.connection.databaseUrl);
       });
       running.catch(failed);
       this.#end(running.then(endOf));

@@ -17,7 +17,13 @@ import type { Level } from '../lib/level.ts';
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import { configuredSettings } from '../worker/configured-settings.ts';
 import type { Isolation } from '../worker/handlers/handler.ts';
-import type { ConfiguredSettings, WorkerOptions } from '../worker/worker-options.ts';
+import type {
+  ConfiguredSettings,
+  EndOptions,
+  ProcessOptions,
+  TaskOptions,
+  WorkerOptions,
+} from '../worker/worker-options.ts';
 import type { WorkerEvent } from './event-listener.ts';
 import { known, type Names } from './known-options.ts';
 
@@ -100,7 +106,11 @@ export interface CreateWorkerOptions {
 }
 
 /** A worker's options, except its handlers, its log and the signals that stop it. */
-export type WorkerSettings = Omit<WorkerOptions, 'handlers' | 'events' | 'stop' | 'hurry'>;
+export interface WorkerSettings extends Omit<WorkerOptions, 'tasks' | 'end' | 'process'> {
+  readonly tasks: Omit<TaskOptions, 'handlers'>;
+  readonly end: Omit<EndOptions, 'stop' | 'hurry'>;
+  readonly process: Omit<ProcessOptions, 'events'>;
+}
 
 /** Checks the options and fills in defaults, as the command line does. Throws TaskqError. */
 export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
@@ -111,28 +121,37 @@ export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
   }
   const leaseMs = read(options, 'leaseMs', 'lease') as number;
   return {
-    databaseUrl: checkedUrl('databaseUrl', databaseUrl),
-    directUrl: directUrl === undefined ? null : checkedUrl('directUrl', directUrl),
-    synchronousCommit: read(options, 'synchronousCommit', 'synchronousCommit') as SynchronousCommit,
-    concurrency: read(options, 'concurrency', 'concurrency') as number,
-    queues: read(options, 'queues', 'queues') as readonly string[] | null,
-    batch: read(options, 'batch', 'batch') as 'auto' | number,
-    claim: read(options, 'claim', 'claim') as ClaimForm,
-    leaseMs,
-    heartbeatMs: heartbeatOf(options, leaseMs),
-    pollMs: read(options, 'pollMs', 'poll') as number,
-    rescueMs: read(options, 'rescueMs', 'rescue') as number,
-    graceMs: read(options, 'graceMs', 'grace') as number,
-    killAfterMs: read(options, 'killAfterMs', 'killAfter') as number,
-    name,
-    configured: configuredOf(options),
-    schedules: Object.entries(sectionOf('schedules', options.schedules, checkSchedules) ?? {}).map(
-      ([scheduleName, schedule]) => newScheduleOf(scheduleName, schedule),
-    ),
-    paused: options.paused === true,
-    untilIdle: options.untilIdle === true,
-    maxTasks: maxTasks === undefined ? null : maxTasksOf(maxTasks),
-    process: 'shared',
+    connection: {
+      databaseUrl: checkedUrl('databaseUrl', databaseUrl),
+      directUrl: directUrl === undefined ? null : checkedUrl('directUrl', directUrl),
+      synchronousCommit: read(options, 'synchronousCommit', 'synchronousCommit') as SynchronousCommit,
+    },
+    claims: {
+      concurrency: read(options, 'concurrency', 'concurrency') as number,
+      queues: read(options, 'queues', 'queues') as readonly string[] | null,
+      batch: read(options, 'batch', 'batch') as 'auto' | number,
+      claimForm: read(options, 'claim', 'claim') as ClaimForm,
+      paused: options.paused === true,
+    },
+    times: {
+      leaseMs,
+      heartbeatMs: heartbeatOf(options, leaseMs),
+      pollMs: read(options, 'pollMs', 'poll') as number,
+      rescueMs: read(options, 'rescueMs', 'rescue') as number,
+      graceMs: read(options, 'graceMs', 'grace') as number,
+      killAfterMs: read(options, 'killAfterMs', 'killAfter') as number,
+    },
+    tasks: {
+      configured: configuredOf(options),
+      schedules: Object.entries(sectionOf('schedules', options.schedules, checkSchedules) ?? {}).map(
+        ([scheduleName, schedule]) => newScheduleOf(scheduleName, schedule),
+      ),
+    },
+    end: {
+      untilIdle: options.untilIdle === true,
+      maxTasks: maxTasks === undefined ? null : maxTasksOf(maxTasks),
+    },
+    process: { name, kind: 'shared' },
   };
 }
 

@@ -12,7 +12,8 @@ const REFUSED_MS = 60_000;
  * schedule that the database refuses, or that another transaction is adding, does not delay the others.
  */
 export async function addSchedules(db: Queryable, state: WorkerState): Promise<void> {
-  const { schedules = [], events } = state.options;
+  const { events, options } = state;
+  const { schedules = [] } = options.tasks;
   let missing = schedules;
   const { stop } = state.shutdown;
   for (let failures = 1; missing.length > 0 && !stop.aborted; failures++) {

@@ -12,7 +12,7 @@ export function applyOrders(state: WorkerState, orders: Orders): void {
     state.reporter.notes.follow(orders.followed, state.ledger.started());
     if (isDeepStrictEqual({ ...orders, followed: before.followed }, before)) return;
   }
-  logChanges(state.options.events, before, orders);
+  logChanges(state.events, before, orders);
   const closed = closedBreakers(before, orders);
   for (const { type } of closed) state.ownFailures.forget(type);
   // The claims of all workers have passed the tasks of these types.

@@ -26,7 +26,7 @@ const NEXT_LOOK_MS = 15_000;
 export function claimUntilStopped(state: WorkerState): Promise<void> {
   const { ledger, cursor, sweeper, promised, executor, refused, claimContext, shutdown } = state;
   const claimerHost: ClaimerHost = {
-    form: state.options.claim,
+    form: state.options.claims.claimForm,
     onClaimed: (reservation, tasks) => executor.take(reservation, tasks),
     onRefused: ({ id, type, queue, error, code }) =>
       refused.log({ task_id: id, type, queue, error: `${error} (SQLSTATE ${code})` }),
@@ -57,7 +57,7 @@ class ClaimHost implements ClaimLoopHost {
 
   get receivesHints(): boolean {
     const { heartbeat, options } = this.#state;
-    return heartbeat.receivesHints && !options.untilIdle;
+    return heartbeat.receivesHints && !options.end.untilIdle;
   }
 
   get answers(): number {
@@ -83,7 +83,7 @@ class ClaimHost implements ClaimLoopHost {
   room(): Room {
     const { executor, ledger, reporter, heartbeat, shutdown, ends, orders, options, concurrency } =
       this.#state;
-    const { maxTasks } = options;
+    const { maxTasks } = options.end;
     if (ledger.abandoned >= concurrency)
       shutdown.retire('handlers that ignore their abort signal hold every slot');
     const wanted = maxTasks === null ? Infinity : maxTasks - ends.counts.ended - ledger.size;
@@ -102,7 +102,7 @@ class ClaimHost implements ClaimLoopHost {
     if (ledger.abandoned === 0) {
       // Handle due ticks and batches before counting: a tick enqueues a task, and a batch of an operation makes some
       // due.
-      if (!options.untilIdle || !(await scheduler.isSettled()) || (await this.#advancesOperation()))
+      if (!options.end.untilIdle || !(await scheduler.isSettled()) || (await this.#advancesOperation()))
         return false;
       const counted = await this.#countUnfinished();
       if (counted === undefined) return false;
@@ -121,7 +121,7 @@ class ClaimHost implements ClaimLoopHost {
     const now = performance.now();
     if (nextDueMs === null || nextDueMs < MIN_WAIT_MS || now < this.#waitLoggedAt + LOG_WAIT_MS) return;
     this.#waitLoggedAt = now;
-    this.#state.options.events.event('worker.waiting', {
+    this.#state.events.event('worker.waiting', {
       tasks: unfinished,
       due_in_ms: Math.round(nextDueMs),
     });

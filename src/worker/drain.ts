@@ -18,8 +18,9 @@ const LAST_REPORTS_HURRIED_MS = 1000;
  * runs out: its row is locked, the database refuses it, or does not answer.
  */
 export async function drain(state: WorkerState, db: { readonly isLost: boolean }): Promise<void> {
-  const { ledger, executor, reporter, shutdown } = state;
-  const { events, graceMs, hurry } = state.options;
+  const { ledger, executor, reporter, shutdown, events } = state;
+  const { graceMs } = state.options.times;
+  const { hurry } = state.options.end;
   const { stopBy } = state.orders;
   const by = stopBy === null ? {} : { by: stopBy };
   events.event('worker.stopping', {

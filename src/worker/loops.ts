@@ -41,8 +41,10 @@ export function startLoops(
   state: WorkerState,
   { pool, db, heartbeats, release }: LoopNeeds,
 ): Promise<unknown>[] {
-  const { events, heartbeatMs, watched } = state.options;
-  const { stop, ended } = state.shutdown;
+  const { events, shutdown, options } = state;
+  const { stop, ended } = shutdown;
+  const { heartbeatMs } = options.times;
+  const { watched } = options.tasks;
   const onError = state.onStatementFailed;
   const housekeeper = new Housekeeper({ db, events, stop });
   const vacuumer = new Vacuumer({ db: pool, events, ended: () => state.ends.counts.ended });

@@ -39,7 +39,7 @@ export function onHeartbeatMessage(
         .then(() => heartbeats.leaseSwitched(message.leaseMs));
       break;
     case 'leaseSettled':
-      state.options.events.event('lease.changed', { lease_ms: message.leaseMs });
+      state.events.event('lease.changed', { lease_ms: message.leaseMs });
       break;
     case 'wake':
       state.wake(message.queue, message.fromUs);
@@ -59,7 +59,7 @@ export function onHeartbeatMessage(
       break;
     case 'refused':
       db.refused();
-      state.options.events.event('statement.failed', { error: { message: message.why } });
+      state.events.event('statement.failed', { error: { message: message.why } });
       state.schemaChanged.trigger();
       break;
     default:

@@ -33,10 +33,11 @@ export function declaredSettings(
 
 /** Register a worker that starts. */
 export async function registerAtFirst(db: Queryable, options: WorkerOptions): Promise<FirstRegistered> {
-  const { concurrency, leaseMs, pollMs, batch, queues, paused } = options;
+  const { concurrency, batch, queues, paused } = options.claims;
+  const { leaseMs, pollMs } = options.times;
   const uniquePart = randomBytes(4).toString('hex');
   const registered = await registerWorker(db, {
-    ...{ ...aboutOf(options, options.handlers), uniquePart },
+    ...{ ...aboutOf(options, options.tasks.handlers), uniquePart },
     ...{ concurrency, leaseMs, pollMs, batch, queues, paused },
   });
   return { ...registered, uniquePart };
@@ -50,20 +51,20 @@ export async function registerAgain(db: Queryable, state: WorkerState): Promise<
   if (!state.isForgotten) return;
   // If this fails, the next heartbeat reports the missing row again.
   state.isForgotten = false;
-  const { options, handlers, workerId, uniquePart, lease, orders } = state;
+  const { options, events, handlers, workerId, uniquePart, lease, orders } = state;
   const { concurrency, pollMs, batch, queues, paused } = orders;
   const { differing, leftOut, typesLeft } = await registerWorker(db, {
     ...aboutOf(options, handlers),
     ...{ concurrency, leaseMs: lease.longestMs, pollMs, batch, queues, paused, workerId, uniquePart },
   });
   if (typesLeft) state.unstored = handlers;
-  options.events.event('worker.registered_again', { worker_id: workerId });
-  logDifferences(options.events, differing);
-  logLeftOut(options.events, leftOut);
+  events.event('worker.registered_again', { worker_id: workerId });
+  logDifferences(events, differing);
+  logLeftOut(events, leftOut);
 }
 
-function aboutOf({ name, configured }: WorkerOptions, handlers: Handlers) {
-  return { name, version: packageVersion(), ...declaredSettings(handlers, configured) };
+function aboutOf({ process: { name }, tasks }: WorkerOptions, handlers: Handlers) {
+  return { name, version: packageVersion(), ...declaredSettings(handlers, tasks.configured) };
 }
 
 /** Log each setting for which another worker or an operator has a different value. */
@@ -93,10 +94,10 @@ export async function storeTypes(db: Queryable, state: WorkerState): Promise<voi
   const { isStored, leftOut } = await reloadWorker(
     db,
     state.workerId,
-    declaredSettings(unstored, state.options.configured),
+    declaredSettings(unstored, state.options.tasks.configured),
   );
   if (!isStored) return;
-  logLeftOut(state.options.events, leftOut);
+  logLeftOut(state.events, leftOut);
   if (state.unstored === unstored) state.unstored = undefined;
 }
 

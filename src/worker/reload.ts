@@ -25,8 +25,8 @@ export async function reload(
   state: WorkerState,
   heartbeats: Heartbeats,
 ): Promise<void> {
+  const { events } = state;
   const { stop } = state.shutdown;
-  const { events } = state.options;
   const news = await watched.reload(stop);
   if (news === undefined || stop.aborted) return;
   const changed = news.changed.slice(0, MOST_NAMES);
@@ -63,15 +63,15 @@ export async function reload(
  */
 async function storeSettings(
   db: Queryable,
-  { workerId, options }: WorkerState,
+  { workerId, options, events }: WorkerState,
   handlers: Handlers,
 ): Promise<boolean> {
   const { isStored, leftOut } = await reloadWorker(
     db,
     workerId,
-    declaredSettings(handlers, options.configured),
+    declaredSettings(handlers, options.tasks.configured),
   );
-  if (isStored) logLeftOut(options.events, leftOut);
+  if (isStored) logLeftOut(events, leftOut);
   return isStored;
 }
 

@@ -36,7 +36,7 @@ const START_STOPPED_MS = 5000;
  * seconds, whatever the database does.
  */
 export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
-  const { events } = options;
+  const { events, onStopped } = options.process;
   const pool = openPool(options);
   /**
    * Undo what the worker has started, even if it fails: otherwise heartbeats would renew leases of tasks that no longer
@@ -44,11 +44,11 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
    */
   const endings: (() => unknown)[] = [];
   try {
-    const { release, registered } = await unlessStopped(options.stop, register(pool, options));
+    const { release, registered } = await unlessStopped(options.end.stop, register(pool, options));
     const { workerId } = registered;
     const db = new ConnectionState({
       db: pool,
-      databaseUrl: options.databaseUrl,
+      databaseUrl: options.connection.databaseUrl,
       events,
       silenceMs: () => 2 * state.lease.heartbeatMs,
       onRestored: () => {
@@ -58,7 +58,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     });
     const state = new WorkerState(db, pool, registered, options);
     state.cursor.startAt(registered.cursors, performance.now());
-    if (registered.typesLeft) state.unstored = options.handlers;
+    if (registered.typesLeft) state.unstored = options.tasks.handlers;
     const { ledger, ends } = state;
     const { stop, ended } = state.shutdown;
     endings.push(() => {
@@ -75,7 +75,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     endings.push(() => heartbeats.stop());
     endings.push(() => within(CLOSE_MS, state.transactions.close()));
     showCurrentLease((attempt) => ledger.started().find((held) => held.attempt === attempt));
-    if (options.process === 'own') endings.push(...watchProcess(state, options));
+    if (options.process.kind === 'own') endings.push(...watchProcess(state, options.end.hurry));
     announce(state, registered);
 
     const loops = startLoops(state, { pool, db, heartbeats, release });
@@ -96,7 +96,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       );
     }
     events.event('worker.stopped', { worker_id: workerId, ...ends.counts.total, left: state.left });
-    options.onStopped?.();
+    onStopped?.();
     return state.end();
   } finally {
     await Promise.all(endings.map((end) => end()));
@@ -104,14 +104,14 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   }
 }
 
-function openPool({ databaseUrl, synchronousCommit, leaseMs }: WorkerOptions): Database {
+function openPool({ connection, times }: WorkerOptions): Database {
   return openDatabase({
-    databaseUrl,
-    synchronousCommit,
+    databaseUrl: connection.databaseUrl,
+    synchronousCommit: connection.synchronousCommit,
     access: 'write',
     maxConnections: 4,
     applicationName: 'taskq worker',
-    deadlineMs: statementDeadlineMs(leaseMs),
+    deadlineMs: statementDeadlineMs(times.leaseMs),
   });
 }
 
@@ -126,13 +126,14 @@ async function register(
   options: WorkerOptions,
 ): Promise<{ readonly release: number; readonly registered: FirstRegistered }> {
   const release = await checkSchema(db);
-  await prepareHandlers(options.handlers, { checkFunctions: () => checkRunFunction(db) });
+  await prepareHandlers(options.tasks.handlers, { checkFunctions: () => checkRunFunction(db) });
   const registered = await registerAtFirst(db, options);
   return { release, registered };
 }
 
 function heartbeatSettings(options: WorkerOptions, workerId: number): HeartbeatSettings {
-  const { databaseUrl, directUrl, synchronousCommit, leaseMs, heartbeatMs, graceMs } = options;
+  const { databaseUrl, directUrl, synchronousCommit } = options.connection;
+  const { leaseMs, heartbeatMs, graceMs } = options.times;
   return {
     databaseUrl: directUrl ?? databaseUrl,
     synchronousCommit,
@@ -140,13 +141,13 @@ function heartbeatSettings(options: WorkerOptions, workerId: number): HeartbeatS
     leaseMs,
     heartbeatMs,
     graceMs,
-    process: options.process,
+    process: options.process.kind,
     logDescriptor: 1,
   };
 }
 
 /** Install process-wide handlers, if the process belongs to the worker. Returns the functions that remove them. */
-function watchProcess(state: WorkerState, { hurry }: WorkerOptions): (() => void)[] {
+function watchProcess(state: WorkerState, hurry: AbortSignal): (() => void)[] {
   const { workerId, ledger } = state;
   return [
     catchUncaughtErrors((attempt, thrown) => state.onUncaughtError(attempt, thrown)),
@@ -154,8 +155,9 @@ function watchProcess(state: WorkerState, { hurry }: WorkerOptions): (() => void
   ];
 }
 
-function announce({ workerId, types, options }: WorkerState, { differing, leftOut }: FirstRegistered): void {
-  const { events, queues, concurrency, paused, onStarted } = options;
+function announce(state: WorkerState, { differing, leftOut }: FirstRegistered): void {
+  const { workerId, types, options, events } = state;
+  const { queues, concurrency, paused } = options.claims;
   events.event('worker.started', {
     worker_id: workerId,
     types,
@@ -165,5 +167,5 @@ function announce({ workerId, types, options }: WorkerState, { differing, leftOu
   });
   logDifferences(events, differing);
   logLeftOut(events, leftOut);
-  onStarted?.();
+  options.process.onStarted?.();
 }

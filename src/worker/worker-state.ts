@@ -32,6 +32,7 @@ import { LeaseLength } from './lease/lease-length.ts';
 import { type HeldLease, LeaseTable, processClock } from './lease/lease-table.ts';
 import { Ledger } from './lease/ledger.ts';
 import type { FirstRegistered } from './lease/registered-worker.ts';
+import type { EventLog } from './log/events.ts';
 import { RefusedTasks } from './log/refused-tasks.ts';
 import type { RescuingWorker } from './maintain/rescuer.ts';
 import { Scheduler } from './schedule/scheduler.ts';
@@ -44,6 +45,7 @@ import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 /** The state that a worker's loops share: the tasks it holds between claim and answer, and how it ends. */
 export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker {
   readonly options: WorkerOptions;
+  readonly events: EventLog;
   readonly db: Queryable;
   readonly workerId: number;
   readonly uniquePart: string;
@@ -96,9 +98,12 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
 
   constructor(db: Queryable, beside: Queryable, registered: FirstRegistered, options: WorkerOptions) {
     const { workerId, installation, uniquePart } = registered;
-    const { handlers, leaseMs, heartbeatMs, events } = options;
+    const { connection, tasks, times } = options;
+    const { handlers } = tasks;
+    const { events } = options.process;
     const { slotFreed } = this;
     this.options = options;
+    this.events = events;
     this.db = db;
     this.#beside = beside;
     this.workerId = workerId;
@@ -106,9 +111,9 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     this.handlers = handlers;
     this.types = [...handlers.keys()];
     this.orders = ordersAtFirst(options);
-    this.lease = new LeaseLength(leaseMs, heartbeatMs);
+    this.lease = new LeaseLength(times.leaseMs, times.heartbeatMs);
     this.heartbeat = new HeartbeatState({ leaseMs: () => this.lease.ms, events, slotFreed });
-    this.shutdown = new Shutdown(options.stop, events);
+    this.shutdown = new Shutdown(options.end.stop, events);
     this.ends = new EndLog(events);
     this.refused = new RefusedTasks(events);
     const serial = new SerialQueue();
@@ -156,9 +161,10 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
         events.event('operation.ended', { operation_id: id, ...operation, reason: because }),
       onError: this.onStatementFailed,
     });
-    const { databaseUrl, synchronousCommit } = options;
+    const { databaseUrl, synchronousCommit } = connection;
     this.transactions = new HandlerTransactions({ databaseUrl, synchronousCommit, workerId, installation });
-    this.executor = new Executor(this.ledger, options, this, slotFreed);
+    const { graceMs, killAfterMs } = times;
+    this.executor = new Executor(this.ledger, { handlers, graceMs, killAfterMs, events }, this, slotFreed);
   }
 
   /** The queues it serves; null: every queue. */
@@ -167,7 +173,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   }
 
   get rescueMs(): number {
-    return this.options.rescueMs;
+    return this.options.times.rescueMs;
   }
 
   /** How many tasks may run at a time. */
@@ -211,7 +217,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
 
   #outputOf(held: StartedTask): HandlerOutput {
     const { notes } = this.reporter;
-    const { events } = this.options;
+    const { events } = this;
     return {
       write: (level, message, line) => {
         events.write(level, message, line);
@@ -296,9 +302,9 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
 
   /** Log what the server refused; the connection logs lost answers itself. */
   logFailedStatement(error: unknown): void {
-    const { events, databaseUrl } = this.options;
+    const { databaseUrl } = this.options.connection;
     if (!isUnanswered(error))
-      events.event('statement.failed', {
+      this.events.event('statement.failed', {
         error: { message: describeDatabaseError(notGranted(error, databaseUrl) ?? error, databaseUrl) },
       });
   }
@@ -321,7 +327,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   logProgress(): void {
     const recent = this.ends.counts.takeRecent();
     if (recent !== undefined)
-      this.options.events.event('worker.progress', { ...recent, running: this.ledger.running });
+      this.events.event('worker.progress', { ...recent, running: this.ledger.running });
   }
 
   end(): WorkerEnd {
@@ -346,7 +352,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     // The next task of a group, or the next step of a workflow.
     const isAwaited = task.groupKey !== null || task.workflow !== null;
     // A retry may be due before the next poll.
-    if (consequence?.status === 'pending' || isFollowed || isAwaited || this.options.untilIdle)
+    if (consequence?.status === 'pending' || isFollowed || isAwaited || this.options.end.untilIdle)
       this.workArrived.trigger();
   }
 
@@ -355,12 +361,13 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     { id, type }: HeldTask['task'],
     why: string,
   ): void {
-    this.options.events.event(event, { task_id: id, type, error: { message: why } });
+    this.events.event(event, { task_id: id, type, error: { message: why } });
   }
 }
 
-function ordersAtFirst(options: WorkerOptions): Orders {
-  const { paused, concurrency, pollMs, leaseMs, batch, queues } = options;
+function ordersAtFirst({ claims, times }: WorkerOptions): Orders {
+  const { paused, concurrency, batch, queues } = claims;
+  const { pollMs, leaseMs } = times;
   return {
     ...{ paused, pausedBy: null, stop: false, stopBy: null },
     ...{ concurrency, pollMs, leaseMs, batch, queues, pausedQueues: [], openBreakers: [], followed: [] },

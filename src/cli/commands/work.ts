@@ -6,6 +6,7 @@ import { badOption } from '../../lib/bad-option.ts';
 import { EXIT, type TaskqError } from '../../lib/errors.ts';
 import type { TaskSettings } from '../../worker/configured-settings.ts';
 import type { FromSupervised } from '../../worker/supervise/supervised-messages.ts';
+import type { ClaimOptions, WorkerTimes } from '../../worker/worker-options.ts';
 import type { Call, CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
 import type { GlobalOptions } from '../run/global-options.ts';
@@ -90,22 +91,27 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
   const signals = listen();
   try {
     const running = runWorker({
-      ...workerSettings(config),
-      databaseUrl: database.url,
-      directUrl: database.directUrl,
-      handlers,
-      configured: configuredSettings(taskSettingsOf(config.values)),
-      schedules: await configuredSchedules(config.values),
-      watched,
-      maxTasks,
-      untilIdle: options.untilIdle === true,
-      paused: options.paused === true,
-      process: 'own',
-      events,
-      onStarted: () => notifySupervisor({ kind: 'started' }),
-      onStopped: () => notifySupervisor({ kind: 'stopped' }),
-      stop: signals.stop,
-      hurry: signals.hurry,
+      connection: {
+        databaseUrl: database.url,
+        directUrl: database.directUrl,
+        synchronousCommit: config.values.synchronousCommit,
+      },
+      tasks: {
+        handlers,
+        watched,
+        configured: configuredSettings(taskSettingsOf(config.values)),
+        schedules: await configuredSchedules(config.values),
+      },
+      claims: claimOptions(config.values, options),
+      times: timesOf(config.values),
+      end: { maxTasks, untilIdle: options.untilIdle === true, stop: signals.stop, hurry: signals.hurry },
+      process: {
+        name: config.values.name ?? undefined,
+        kind: 'own',
+        events,
+        onStarted: () => notifySupervisor({ kind: 'started' }),
+        onStopped: () => notifySupervisor({ kind: 'stopped' }),
+      },
     });
     const end = await Promise.race([running, afterHurry(signals.hurry)]);
     if (end === 'late') {
@@ -139,23 +145,12 @@ async function findHandlers({ values }: LoadedConfig, { watch }: WorkOptions) {
   return { handlers: await loadHandlers(directory, types, isolation), watched: undefined };
 }
 
-function workerSettings({ values }: LoadedConfig) {
-  const { concurrency, queues, batch, leaseMs, heartbeatMs, pollMs, rescueMs, graceMs, killAfterMs, name } =
-    values;
-  return {
-    synchronousCommit: values.synchronousCommit,
-    concurrency,
-    queues,
-    batch: batch as number | 'auto',
-    claim: values.claim,
-    leaseMs,
-    heartbeatMs,
-    pollMs,
-    rescueMs,
-    graceMs,
-    killAfterMs,
-    ...(name !== null && { name }),
-  };
+function claimOptions({ concurrency, queues, batch, claim }: Config, { paused }: WorkOptions): ClaimOptions {
+  return { concurrency, queues, batch: batch as number | 'auto', claimForm: claim, paused: paused === true };
+}
+
+function timesOf({ leaseMs, heartbeatMs, pollMs, rescueMs, graceMs, killAfterMs }: Config): WorkerTimes {
+  return { leaseMs, heartbeatMs, pollMs, rescueMs, graceMs, killAfterMs };
 }
 
 function logOptions({ values }: LoadedConfig, { json, quiet, color }: WorkOptions) {
