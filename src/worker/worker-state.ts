@@ -89,13 +89,13 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   left: Readonly<Record<string, number>> = {};
   readonly #beside: Queryable;
 
-  /** `beside`: for statements that may be slow or fail without meaning that the connection is lost. */
   /** A statement failed. A refusal may mean that the schema no longer fits. */
   readonly onStatementFailed = (error: unknown): void => {
     this.logFailedStatement(error);
     if (isServerError(error)) this.schemaChanged.trigger();
   };
 
+  /** `beside`: for statements that may be slow or fail without meaning that the connection is lost. */
   constructor(db: Queryable, beside: Queryable, registered: FirstRegistered, options: WorkerOptions) {
     const { workerId, installation, uniquePart } = registered;
     const { connection, tasks, times } = options;
@@ -132,17 +132,22 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       onStatementFailed: this.onStatementFailed,
     });
     this.reporter = new Reporter(this, this.ledger, {
-      promised: this.promised,
-      onSettled: (held, answer) => this.#onSettled(held, answer),
+      outcomes: {
+        promised: this.promised,
+        onSettled: (held, answer) => this.#onSettled(held, answer),
+        onNotStored: ({ task }, error) =>
+          this.#logUnstored('outcome.not_stored', task, describeRefusal(error)),
+        onRefused: ({ task }, error) => this.#logUnstored('outcome.refused', task, describeRefusal(error)),
+      },
+      notes: {
+        keepsLogOf: (type) => this.claimContext.keepsLogOf(type),
+        onNoteRefused: ({ task }, refusal) => this.#logUnstored('note.refused', task, refusal),
+      },
       onGivenBack: (held, answer) => {
         this.ends.givenBack(held, answer);
         // The task keeps its place in the queue, which our cursor has passed.
         this.wake(held.task.queue, held.task.availableAtUs);
       },
-      onNotStored: ({ task }, error) => this.#logUnstored('outcome.not_stored', task, describeRefusal(error)),
-      onRefused: ({ task }, error) => this.#logUnstored('outcome.refused', task, describeRefusal(error)),
-      keepsLogOf: (type) => this.claimContext.keepsLogOf(type),
-      onNoteRefused: ({ task }, refusal) => this.#logUnstored('note.refused', task, refusal),
       onStatementFailed: this.onStatementFailed,
       onSent: () => {
         this.#leaveOutRefused();

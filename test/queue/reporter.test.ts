@@ -37,16 +37,20 @@ async function holding(db: Queryable = queue.admin, count = 2) {
   const kinds: string[] = [];
   const troubles: unknown[] = [];
   const reporter = new Reporter({ db, workerId: worker.id }, ledger, {
-    promised: new PromisedClaim(),
-    onSettled: ({ id, outcome }, { answer }) => {
-      ends.push(`${answer} ${id}`);
-      kinds.push(outcome.kind);
+    outcomes: {
+      promised: new PromisedClaim(),
+      onSettled: ({ id, outcome }, { answer }) => {
+        ends.push(`${answer} ${id}`);
+        kinds.push(outcome.kind);
+      },
+      onNotStored: ({ id }) => ends.push(`not stored ${id}`),
+      onRefused: ({ id }) => ends.push(`refused ${id}`),
+    },
+    notes: {
+      keepsLogOf: () => false,
+      onNoteRefused: ({ id }) => ends.push(`notes refused ${id}`),
     },
     onGivenBack: ({ id }) => ends.push(`given back ${id}`),
-    onNotStored: ({ id }) => ends.push(`not stored ${id}`),
-    onRefused: ({ id }) => ends.push(`refused ${id}`),
-    keepsLogOf: () => false,
-    onNoteRefused: ({ id }) => ends.push(`notes refused ${id}`),
     onStatementFailed: (error) => troubles.push(error),
     onSent: () => {},
   });

@@ -587,11 +587,9 @@ describe('a scan is due', () => {
     const size = "select pg_relation_size('taskq.tasks') / current_setting('block_size')::integer";
     expect(Number(await queue.admin.value(size))).toBeGreaterThan(2);
     const request = {
-      workerId: worker.id,
-      held: () => [ids[0]!],
-      own: true,
-      gapMs: 600_000,
-      watched: {},
+      caller: { workerId: worker.id, held: () => [ids[0]!], hasLostClaim: true },
+      others: { silent: {} },
+      scan: { gapMs: 600_000 },
       signal: new AbortController().signal,
     };
     const { rescued } = await rescueByLibrary(queue.admin, request, pageBlocks);
@@ -648,11 +646,9 @@ describe('a task that a trigger keeps from its end', () => {
     const { rescued } = await rescueByLibrary(
       queue.admin,
       {
-        workerId: 0,
-        held: () => [],
-        own: true,
-        gapMs: 5000,
-        watched: await watchedWorkers(queue.admin),
+        caller: { workerId: 0, held: () => [], hasLostClaim: true },
+        others: { silent: await watchedWorkers(queue.admin) },
+        scan: { gapMs: 5000 },
         signal: new AbortController().signal,
       },
       pageBlocks,
@@ -680,16 +676,16 @@ test('where a transaction keeps the row of the turn, it is named, and a scan out
   const pid = await other.value('select pg_backend_pid()');
   await other.rows('select from taskq.rescue_scan for update');
   const request = {
-    workerId: 0,
-    held: () => [],
-    own: false,
-    gapMs: 5000,
-    watched: await watchedWorkers(queue.admin),
+    caller: { workerId: 0, held: () => [], hasLostClaim: false },
+    others: { silent: await watchedWorkers(queue.admin) },
+    scan: { gapMs: 5000 },
     signal: new AbortController().signal,
   };
   const heldBy = { pid, application: 'left open' };
   expect(await rescueByLibrary(queue.admin, request)).toMatchObject({ rescued: undefined, heldBy });
-  expect(await rescueByLibrary(queue.admin, { ...request, outOfTurn: true })).toMatchObject({
+  expect(
+    await rescueByLibrary(queue.admin, { ...request, scan: { ...request.scan, outOfTurn: true } }),
+  ).toMatchObject({
     rescued: [{ id, status: 'pending' }],
     heldBy,
   });

@@ -68,8 +68,8 @@ describe('the list', () => {
       heartbeat(queue.admin, {
         workerId: Number(id),
         held: [],
-        leaseMs: LEASE_MS,
-        ...(counts && { counts }),
+        lease: { leaseMs: LEASE_MS },
+        ...(counts && { about: { counts } }),
       });
     await beat({ running: 3, ahead: 40, timedOut: 2 });
     await beat();
@@ -81,7 +81,7 @@ describe('the list', () => {
 
 /** What comes with a heartbeat of a worker that holds nothing. */
 async function ordersFor(id: string): Promise<Orders | undefined> {
-  const beat = { workerId: Number(id), held: [], leaseMs: 30_000 };
+  const beat = { workerId: Number(id), held: [], lease: { leaseMs: 30_000 } };
   const { answers, orders } = await heartbeat(queue.admin, beat);
   expect(answers).toEqual([]);
   return orders;
@@ -140,8 +140,8 @@ describe('an order', () => {
     const id = await register();
     const beat = (inForceMs?: number) =>
       heartbeat(queue.admin, {
-        ...{ workerId: Number(id), held: [], leaseMs: LEASE_MS },
-        ...(inForceMs && { inForceMs }),
+        ...{ workerId: Number(id), held: [] },
+        lease: { leaseMs: LEASE_MS, ...(inForceMs && { inForceMs }) },
       });
     const leases = async () => {
       const [{ lease_ms, wanted_lease_ms } = {} as never] = await listWorkers(queue.admin, {}, 1);
@@ -167,7 +167,7 @@ describe('an order', () => {
     await queue.admin.rows(
       "update taskq.tasks set lease_expires_at = clock_timestamp() + interval '1 s', started_at = clock_timestamp(), status = 'running'",
     );
-    await heartbeat(queue.admin, { workerId: worker.id, held: [], leaseMs: 100, inForceMs: 100 });
+    await heartbeat(queue.admin, { workerId: worker.id, held: [], lease: { leaseMs: 100, inForceMs: 100 } });
     expect(await queue.admin.rows('select from taskq.rescue(0, 1000)')).toEqual([]);
     expect(await queue.admin.value('select lease_owner from taskq.tasks where id = $1', id)).toBe(worker.id);
   });

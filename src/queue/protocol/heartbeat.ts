@@ -20,11 +20,21 @@ export interface HeartbeatAnswer extends Lease {
 export interface HeartbeatRequest {
   readonly workerId: number;
   readonly held: readonly HeldTask[];
+  readonly lease: LeaseRequest;
+  readonly about?: AboutWorker;
+  /** The deadline of the answer, which is useless after that; absent: the connection's own. */
+  readonly deadlineMs?: number;
+}
+
+export interface LeaseRequest {
+  /** How long the tasks are leased from now on. */
   readonly leaseMs: number;
   /** The lease by which other workers judge this one from now on; absent: unchanged. */
   readonly inForceMs?: number;
-  /** The deadline of the answer, which is useless after that; absent: the connection's own. */
-  readonly deadlineMs?: number;
+}
+
+/** What a worker reports about itself. */
+export interface AboutWorker {
   /** The worker's claim cursor, stored for workers that start later; undefined: leave the stored one. */
   readonly cursors?: unknown;
   /**
@@ -56,7 +66,8 @@ export interface Heartbeat {
 
 /** Renew the leases of a worker that need it, and learn which tasks are lost or should be cancelled. */
 export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promise<Heartbeat> {
-  const { workerId, held, leaseMs, inForceMs, deadlineMs, cursors, counts, stopping } = request;
+  const { workerId, held, lease, deadlineMs } = request;
+  const { cursors, counts, stopping } = request.about ?? {};
   const rows = await db.query<{
     orders: StoredOrders | null;
     /** Null: the request had no lease. */
@@ -76,11 +87,11 @@ export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promi
       held.map((task) => task.id),
       held.map((task) => task.leaseNo),
       held.map((task) => task.startedMs),
-      leaseMs,
+      lease.leaseMs,
       JSON.stringify({
         ...{ cursors, running: counts?.running, ahead: counts?.ahead, timed_out: counts?.timedOut },
         leases_lost: counts?.lost,
-        ...{ lease_ms: inForceMs, stopping },
+        ...{ lease_ms: lease.inForceMs, stopping },
       }),
     ],
     ...(deadlineMs !== undefined && { deadlineMs }),

@@ -1,23 +1,36 @@
 import type { Queryable } from '../../lib/database.ts';
 
 export interface RescueRequest {
-  /** The caller; the scan also rescues its tasks that it does not know of. */
+  readonly caller: RescueCaller;
+  readonly others: WatchedWorkers;
+  readonly scan: ScanRequest;
+  readonly signal: AbortSignal;
+}
+
+/** The worker that looks; the scan also rescues its tasks that it does not know of. */
+export interface RescueCaller {
   readonly workerId: number;
-  /** The ids that the caller does know of. */
+  /** The ids that it does know of. */
   readonly held: () => readonly string[];
   /** The answer of a claim was lost: look for the tasks it took. */
-  readonly own: boolean;
+  readonly hasLostClaim: boolean;
+}
+
+/** What the caller has seen of the other workers. */
+export interface WatchedWorkers {
+  /** Silent ones, each with the heartbeat that has been its last for long enough. */
+  readonly silent: Readonly<Record<string, number>>;
+  /** How long others have been watched so far, for later watchers. */
+  readonly watching?: Readonly<Record<string, Watching>>;
+}
+
+export interface ScanRequest {
   /** Least time between two scans of all workers together, in milliseconds. */
   readonly gapMs: number;
-  /** Silent workers, each with the heartbeat that has been its last for long enough. */
-  readonly watched: Readonly<Record<string, number>>;
-  /** How long other workers have been watched so far, for later watchers. */
-  readonly watching?: Readonly<Record<string, Watching>>;
   /** Make no scan, even if one is due. */
   readonly onlyLook?: boolean;
   /** Scan even where another transaction holds the row by which workers take turns. */
   readonly outOfTurn?: boolean;
-  readonly signal: AbortSignal;
 }
 
 /** The transaction that holds a row; null: it had ended, or cannot be identified. */
@@ -77,12 +90,17 @@ export const PAGE_BLOCKS = 4096;
  * by page where the table has more than `pageBlocks` blocks.
  */
 export async function rescue(db: Queryable, request: RescueRequest, pageBlocks = PAGE_BLOCKS): Promise<Look> {
-  const { own, gapMs, workerId, held, watched, watching = {}, onlyLook = false } = request;
+  const { caller, others, scan: asked } = request;
+  const { gapMs, onlyLook = false } = asked;
+  const { silent, watching = {} } = others;
   const options = JSON.stringify({ watching, only_look: onlyLook });
   const rows = await db.query<{ blocks: string | null; rescued: RescuedRow[] | null; extra: Extra }>({
     name: 'taskq_begin_rescue',
     text: 'select blocks, rescued, extra from taskq.begin_rescue($1, $2, $3, $4, $5, $6, $7)',
-    values: [own, gapMs, workerId, held(), pageBlocks, JSON.stringify(watched), options],
+    values: [
+      ...[caller.hasLostClaim, gapMs, caller.workerId, caller.held(), pageBlocks],
+      ...[JSON.stringify(silent), options],
+    ],
   });
   const { blocks, rescued, extra } = rows[0]!;
   const quiet = Object.entries(extra.quiet).map(([id, one]) => ({
@@ -94,7 +112,7 @@ export async function rescue(db: Queryable, request: RescueRequest, pageBlocks =
   }));
   if (extra.held !== undefined) {
     const { by: heldBy, place: rank } = extra.held;
-    if (request.outOfTurn !== true) return { quiet, rescued: undefined, isComplete: false, heldBy, rank };
+    if (asked.outOfTurn !== true) return { quiet, rescued: undefined, isComplete: false, heldBy, rank };
     const scan = { blocks: extra.held.blocks, pageBlocks, extra: { ...extra, options: extra.held.options } };
     return { quiet, ...(await rescueInPages(db, request, scan)), heldBy, rank };
   }
@@ -111,16 +129,16 @@ interface Scan {
 
 async function rescueInPages(
   db: Queryable,
-  request: RescueRequest,
+  { caller, signal }: RescueRequest,
   { blocks, pageBlocks, extra }: Scan,
 ): Promise<{ readonly rescued: readonly Rescued[]; readonly isComplete: boolean }> {
   const options = JSON.stringify(extra.options);
   const rescued: Rescued[] = [];
   let costMs = 0;
   let from = 0;
-  for (; from < blocks && !request.signal.aborted; from += pageBlocks) {
+  for (; from < blocks && !signal.aborted; from += pageBlocks) {
     const began = performance.now();
-    rescued.push(...(await rescuePage(db, request, [from, from + pageBlocks], options)));
+    rescued.push(...(await rescuePage(db, caller, [from, from + pageBlocks], options)));
     costMs += performance.now() - began;
   }
   const isComplete = from >= blocks;
@@ -130,13 +148,13 @@ async function rescueInPages(
 
 async function rescuePage(
   db: Queryable,
-  request: RescueRequest,
+  caller: RescueCaller,
   blocks: readonly [from: number, to: number],
   options: string,
 ): Promise<Rescued[]> {
   const rows = await db.query<RescuedRow>({
     text: 'select id, queue, type, status, available_at_us, extra from taskq.rescue($1, $2, $3, $4, $5)',
-    values: [...blocks, request.workerId, request.held(), options],
+    values: [...blocks, caller.workerId, caller.held(), options],
   });
   return rows.map(rescuedOf);
 }

@@ -22,7 +22,9 @@ export async function markRunning(
   const held = [{ id, leaseNo, startedMs: 0 }];
   for (let waitMs = 10; attempt.aborted === undefined; waitMs = Math.min(2 * waitMs, 1000)) {
     try {
-      const { answers } = await lease.during((leaseMs) => heartbeat(db, { workerId, leaseMs, held }));
+      const { answers } = await lease.during((leaseMs) =>
+        heartbeat(db, { workerId, held, lease: { leaseMs } }),
+      );
       const { answer, refusal = null } = answers[0] ?? {};
       if (refusal !== null) onRefused(refusal);
       // Busy: another transaction has the row locked, perhaps our own heartbeat thread, which marks it too.

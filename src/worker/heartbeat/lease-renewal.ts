@@ -102,12 +102,13 @@ export class LeaseRenewal {
     const timedOut = rows.filter(({ deadlineAt }) => deadlineAt > 0 && deadlineAt < now).length;
     return heartbeat(listener, {
       workerId: this.#options.setup.workerId,
-      leaseMs: lengths.leaseMs,
-      inForceMs: lengths.inForceMs,
       held,
-      cursors: this.#cursors,
-      counts: { running, ahead: held.length - running, timedOut, lost: this.#lost },
-      ...(this.#isDraining && { stopping: true }),
+      lease: lengths,
+      about: {
+        cursors: this.#cursors,
+        counts: { running, ahead: held.length - running, timedOut, lost: this.#lost },
+        ...(this.#isDraining && { stopping: true }),
+      },
       deadlineMs: this.deadlineMs,
     });
   }

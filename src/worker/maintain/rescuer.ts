@@ -88,17 +88,15 @@ export class Rescuer {
     const { workerId, ledger, rescueMs } = this.#worker;
     const { lostClaim } = ledger;
     const now = performance.now();
-    const own = lostClaim !== undefined && now > lostClaim.overAt;
+    const hasLostClaim = lostClaim !== undefined && now > lostClaim.overAt;
     const { steadyMs } = this.#db;
     const { quiet, rescued, isComplete, heldBy, rank } = await rescue(this.#db, {
-      workerId,
-      held: () => ledger.held().map(({ id }) => id),
-      own,
-      onlyLook: what === 'only look',
-      outOfTurn: this.#turn.isOverdue,
-      gapMs: rescueMs,
-      watched: this.#watch.silent(now, steadyMs),
-      watching: this.#watch.watching(now, steadyMs),
+      caller: { workerId, held: () => ledger.held().map(({ id }) => id), hasLostClaim },
+      others: {
+        silent: this.#watch.silent(now, steadyMs),
+        watching: this.#watch.watching(now, steadyMs),
+      },
+      scan: { gapMs: rescueMs, onlyLook: what === 'only look', outOfTurn: this.#turn.isOverdue },
       signal,
     }).catch((error: unknown) => {
       this.#watch.forget();
@@ -109,7 +107,7 @@ export class Rescuer {
     if (heldBy === undefined) this.#turn.free();
     else this.#turn.missed(heldBy, rank);
     // Only a complete scan covers the lost claim.
-    if (own && isComplete) ledger.searchedFor(lostClaim);
+    if (hasLostClaim && isComplete) ledger.searchedFor(lostClaim);
     for (const { id, queue, type, status, availableAtUs, error } of rescued ?? []) {
       if (status === 'refused') {
         this.#refused.log({ task_id: id, type, queue, error: error ?? 'unknown' });

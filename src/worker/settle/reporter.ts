@@ -10,7 +10,12 @@ import { type NoteHooks, NoteRecorder } from './note-recorder.ts';
 import { deservesWait, OutcomeRecorder, type RecorderHooks, vainWaitsOf } from './outcome-recorder.ts';
 import { RetryWait } from './retry-wait.ts';
 
-export interface ReporterHooks extends RecorderHooks, GiveBackHooks, NoteHooks {
+export interface ReporterHooks {
+  readonly outcomes: Omit<RecorderHooks, 'onStatementFailed'>;
+  readonly notes: Omit<NoteHooks, 'onStatementFailed'>;
+  readonly onGivenBack: GiveBackHooks['onGivenBack'];
+  /** A statement failed and will be sent again. */
+  readonly onStatementFailed: (error: unknown) => void;
   /** The last batch is finished: there may be room for more tasks. */
   readonly onSent: () => void;
 }
@@ -47,22 +52,24 @@ export class Reporter {
   #isSending = false;
 
   constructor(worker: Omit<RegisteredWorker, 'lease'>, ledger: Ledger, hooks: ReporterHooks) {
+    const { onGivenBack, onStatementFailed } = hooks;
     const retryWait = new RetryWait(ledger.reports);
+    const recording = { worker, ledger, retryWait, hooks: { ...hooks.outcomes, onStatementFailed } };
     this.#ledger = ledger;
-    this.notes = new NoteRecorder(worker, hooks);
+    this.notes = new NoteRecorder(worker, { ...hooks.notes, onStatementFailed });
     this.#hooks = hooks;
     this.#retryWait = retryWait;
-    this.#recorder = new OutcomeRecorder({ worker, ledger, retryWait, hooks });
+    this.#recorder = new OutcomeRecorder(recording);
     this.#keyed = new KeyedOutcomes({
-      recorder: new OutcomeRecorder({ worker, ledger, retryWait, hooks }),
+      recorder: new OutcomeRecorder(recording),
       retryWait,
-      onStatementFailed: hooks.onStatementFailed,
+      onStatementFailed,
       onSent: () => {
         this.wake(); // to send outcomes that wait for another try
         this.#onAnswered();
       },
     });
-    this.#givingBack = { worker, ledger, retryWait, hooks };
+    this.#givingBack = { worker, ledger, retryWait, hooks: { onGivenBack, onStatementFailed } };
   }
 
   /** True while the database takes no reports; then start nothing new. */
