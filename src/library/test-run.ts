@@ -161,7 +161,7 @@ export class TestRun {
     callOff();
     if (attempt.recorded === undefined) await this.#note(task, attempt, notes);
     const conclusion = attempt.conclude(outcome);
-    if (typeof conclusion === 'string' || attempt.recorded !== undefined) return;
+    if (!('reportedBy' in conclusion)) return; // no outcome to report
     const ranMs = performance.now() - attempt.startedAt;
     const settlement = { id: task.id, leaseNo: task.leaseNo, outcome: conclusion, ranMs };
     await settle(this.#db, this.#workerId, [settlement]);

@@ -113,7 +113,7 @@ test.each(['failed', 'completed'])(
       },
     });
     const completed = outcomeOf({ kind: 'returned', value: 1 }) as Completed;
-    for (const task of held) start(ledger, task).attempt.completion = { state: 'sent', outcome: completed };
+    for (const task of held) start(ledger, task).attempt.completion = { kind: 'sent', outcome: completed };
     if (recorded === 'completed')
       await queue.admin.rows(
         'select * from taskq.complete($1, $2, $3)',

@@ -27,22 +27,30 @@ export interface AttemptTask {
 /** Where a handler runs: in this process, in a child process that runs one task after the other, or in a fresh one. */
 export type AttemptIsolation = Isolation | 'fresh process';
 
-/** How an attempt concludes: with an outcome, or without one. */
+/** How an attempt concludes: with an outcome to report, or without one. */
 export type Conclusion =
   | Outcome
+  | Recorded
   /** The shutdown asked it to end, and it did: the task waits again, with no attempt counted. */
-  | 'given back'
+  | { readonly kind: 'given back' }
   /** Another worker has the lease: there is nothing to report. */
-  | 'lost'
+  | { readonly kind: 'lost' }
   /** It did not begin: the task waits for a slot again. */
-  | 'put back';
+  | { readonly kind: 'put back' };
 
 /** Whether a handler's own transaction has completed its task. */
 export type Completion =
   /** It is open, or there is none, or it was rolled back. */
-  | { readonly state: 'open' | 'none' }
-  /** Its commit was sent, and has succeeded or is unanswered. */
-  | { readonly state: 'sent' | 'recorded'; readonly outcome: Completed };
+  | { readonly kind: 'open' | 'none' }
+  /** Its commit was sent, and is unanswered. */
+  | { readonly kind: 'sent'; readonly outcome: Completed }
+  | Recorded;
+
+/** The handler's own transaction was committed, and this outcome with it. */
+export interface Recorded {
+  readonly kind: 'recorded';
+  readonly outcome: Completed;
+}
 
 /** The attempt that the running code belongs to, to which uncaught errors are traced back. */
 export const currentAttempt = new AsyncLocalStorage<Attempt>();
@@ -66,7 +74,7 @@ export class Attempt {
   log: LogLines | undefined = undefined;
   /** What its handler has reported so far, to be stored; undefined: nothing, as for most. */
   notes: Notes | undefined = undefined;
-  completion: Completion = { state: 'none' };
+  completion: Completion = { kind: 'none' };
   /** Resolves when the handler's transaction is over; undefined: none is open. */
   transacting: Promise<void> | undefined = undefined;
   #controller: AbortController | undefined;
@@ -92,12 +100,12 @@ export class Attempt {
 
   /** Whether the task may have been completed already, by the handler's own transaction. */
   get isCompleting(): boolean {
-    return this.completion.state === 'sent' || this.completion.state === 'recorded';
+    return this.completion.kind === 'sent' || this.completion.kind === 'recorded';
   }
 
   /** The completion that the handler's own transaction has committed; undefined: none is known. */
   get recorded(): Completed | undefined {
-    return this.completion.state === 'recorded' ? this.completion.outcome : undefined;
+    return this.completion.kind === 'recorded' ? this.completion.outcome : undefined;
   }
 
   /** Why it was asked to end; undefined: it was not. */
@@ -131,14 +139,15 @@ export class Attempt {
 
   /** Conclude the attempt, from how the handler ended and what it was asked before. */
   conclude(ended: Outcome): Conclusion {
-    if (this.recorded !== undefined) return this.recorded;
-    const { state } = this.completion;
+    const { completion } = this;
+    if (completion.kind === 'recorded') return completion;
+    const isSent = completion.kind === 'sent';
     const aborted = this.#aborted;
-    if (aborted?.reason === 'lost' && state !== 'sent') return 'lost';
+    if (aborted?.reason === 'lost' && !isSent) return LOST;
     // It must not complete without what its transaction wrote. If that was committed, this report is a repeat.
-    const outcome = state === 'sent' && ended.kind === 'completed' ? UNANSWERED : ended;
+    const outcome = isSent && ended.kind === 'completed' ? UNANSWERED : ended;
     if (this.#uncaught !== undefined) return outcomeOf({ kind: 'threw', thrown: this.#uncaught.thrown });
-    if (this.hasNotBegun && (aborted === undefined || aborted.reason === 'timeout')) return 'put back';
+    if (this.hasNotBegun && (aborted === undefined || aborted.reason === 'timeout')) return PUT_BACK;
     if (aborted === undefined) return outcome;
     switch (aborted.reason) {
       case 'timeout':
@@ -147,7 +156,7 @@ export class Attempt {
         if (!isPlainFailure(outcome)) return outcome;
         return outcomeOf({ kind: 'cancelled', reason: aborted.cancelReason, killed: this.killed });
       case 'shutdown':
-        return isPlainFailure(outcome) ? 'given back' : outcome;
+        return isPlainFailure(outcome) ? GIVEN_BACK : outcome;
       case 'lost':
         return outcome; // also the heartbeats' answer for a task that its transaction has completed
       default:
@@ -155,6 +164,10 @@ export class Attempt {
     }
   }
 }
+
+const GIVEN_BACK: Conclusion = { kind: 'given back' };
+const LOST: Conclusion = { kind: 'lost' };
+const PUT_BACK: Conclusion = { kind: 'put back' };
 
 const UNANSWERED = outcomeOf({
   kind: 'threw',

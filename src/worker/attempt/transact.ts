@@ -49,8 +49,8 @@ export async function transact<T>(
   work: TransactionWork<T>,
 ): Promise<T> {
   if (attempt.isCompleting) throw refused('the task was completed by its first ctx.transaction');
-  if (attempt.completion.state === 'open') throw refused('another ctx.transaction of this task is open');
-  attempt.completion = { state: 'open' };
+  if (attempt.completion.kind === 'open') throw refused('another ctx.transaction of this task is open');
+  attempt.completion = { kind: 'open' };
   const { promise, resolve } = withResolvers();
   attempt.transacting = promise;
   const place = following.followUpPlace;
@@ -58,7 +58,7 @@ export async function transact<T>(
     return await inTransaction(attempt, transactions, following, work);
   } finally {
     if (!attempt.isCompleting) {
-      attempt.completion = { state: 'none' };
+      attempt.completion = { kind: 'none' };
       following.reopenFollowUps(place);
     }
     attempt.transacting = undefined;
@@ -100,9 +100,9 @@ async function inTransaction<T>(
       await transactions.beforeCommit?.(outcome);
       if (signal.aborted) throw interrupted(signal);
       signal.removeEventListener('abort', onAbort);
-      attempt.completion = { state: 'sent', outcome };
+      attempt.completion = { kind: 'sent', outcome };
       await commit(attempt, () => transaction.commit(last));
-      attempt.completion = { state: 'recorded', outcome };
+      attempt.completion = { kind: 'recorded', outcome };
     }
     return value;
   } finally {
@@ -121,7 +121,7 @@ async function commit(attempt: Attempt, send: () => Promise<void>): Promise<void
         `the connection was lost at the commit of ctx.transaction: ${messageOf(error)}`,
         { cause: error },
       );
-    attempt.completion = { state: 'none' };
+    attempt.completion = { kind: 'none' };
     if (isAnyServerError(error) && error.code === IN_FAILED_TRANSACTION)
       throw refused('the transaction was rolled back: a statement in it had failed, and the handler went on');
     throw error;

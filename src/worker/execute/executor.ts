@@ -12,13 +12,20 @@ import type { AbortReason } from '../handlers/handler.ts';
 import type { Handler } from '../handlers/load-handler.ts';
 import type { Handlers } from '../handlers/load-handlers.ts';
 import { HandlerProcesses, isLoaded } from '../isolation/handler-processes.ts';
-import type { EndedTask, HeldTask, StartedTask } from '../lease/held-task.ts';
+import type { HeldTask, StartedTask } from '../lease/held-task.ts';
 import type { HeldLease } from '../lease/lease-table.ts';
 import type { Ledger, Reservation } from '../lease/ledger.ts';
 import { isSuspect, mayStart } from '../lease/suspects.ts';
 import type { EventLog } from '../log/events.ts';
 import { AttemptTimers } from './attempt-timers.ts';
-import { type AttemptHost, conclude, INTERRUPTED, runAttempt } from './run-attempt.ts';
+import {
+  type AttemptHost,
+  type Concluding,
+  type ConcludingWorker,
+  conclude,
+  INTERRUPTED,
+  runAttempt,
+} from './run-attempt.ts';
 import { StartRate } from './start-rate.ts';
 
 export interface ExecutorSettings {
@@ -30,7 +37,7 @@ export interface ExecutorSettings {
 }
 
 /** The worker of an executor. */
-export interface ExecutorHost {
+export interface ExecutorHost extends ConcludingWorker {
   /** How many tasks may run at a time. */
   readonly concurrency: number;
   /** The time limit of an attempt of this task, in milliseconds; null: unlimited. */
@@ -41,12 +48,6 @@ export interface ExecutorHost {
   contextHostOf(held: StartedTask): ContextHost;
   /** Whether a task may run here now. */
   serves(task: ClaimedTask): boolean;
-  /** There is a new report; of this task, if it has just ended. */
-  onReport(held?: StartedTask): void;
-  /** Another worker has the lease of a task. */
-  onLost(held: HeldTask): void;
-  /** The handler's own transaction has recorded the task; `ended`: how the handler itself ended. */
-  onRecorded(held: StartedTask & EndedTask, ended: Outcome): void;
   readonly transactions: HandlerTransactions;
 }
 
@@ -67,6 +68,7 @@ export class Executor {
   readonly #slotFreed: Wakeup;
   readonly #timers: AttemptTimers;
   readonly #attempts: AttemptHost;
+  readonly #concluding: Concluding;
   #handlers: Handlers;
   /** Starts in this turn of the event loop. */
   #startedNow = 0;
@@ -86,6 +88,7 @@ export class Executor {
     this.#slotFreed = slotFreed;
     this.#handlers = handlers;
     this.#timers = new AttemptTimers(graceMs, (held) => this.#abandon(held));
+    this.#concluding = { ledger, worker: host };
     this.#attempts = {
       markRunning: (held) => host.markRunning(held),
       processes: new HandlerProcesses(killAfterMs, {
@@ -94,7 +97,7 @@ export class Executor {
       }),
       contextHostOf: (held) => host.contextHostOf(held),
       check: this.#checkPayload,
-      onEnded: (held, outcome) => this.#end(held, outcome),
+      onEnded: (held, ended) => this.#end(held, ended),
     };
   }
 
@@ -260,34 +263,19 @@ export class Executor {
     return handler.isolation === 'process' || this.#ledger.suspects.lastChances > 0 ? 'process' : 'inline';
   }
 
-  #end(held: StartedTask, outcome: Outcome): void {
+  #end(held: StartedTask, ended: Outcome): void {
     if (!isRunning(held)) return; // the worker has given it up
     this.#timers.clear(held);
     const ranMs = performance.now() - held.attempt.startedAt;
-    const slotMs = held.attempt.sharesSlot ? 0 : ranMs;
-    this.#meanRunMs =
-      this.#meanRunMs === undefined ? slotMs : this.#meanRunMs + (slotMs - this.#meanRunMs) / 16;
-    const concluded = conclude(this.#ledger, held, outcome, ranMs);
-    switch (concluded) {
-      case 'to report':
-        this.#host.onReport(held);
-        break;
-      case 'recorded':
-        this.#host.onRecorded(held as StartedTask & EndedTask, outcome);
-        break;
-      case 'lost':
-        this.#host.onLost(held);
-        break;
-      case 'waiting':
-        if (this.#ledger.reporting > 0) this.#host.onReport();
-        break;
-      case 'over':
-        break;
-      default:
-        concluded satisfies never;
-    }
+    this.#keptSlot(held.attempt.sharesSlot ? 0 : ranMs);
+    conclude(held, ended, ranMs, this.#concluding);
     this.fill();
     this.#slotFreed.trigger();
+  }
+
+  #keptSlot(ms: number): void {
+    const mean = this.#meanRunMs;
+    this.#meanRunMs = mean === undefined ? ms : mean + (ms - mean) / 16;
   }
 
   #abandon(held: StartedTask): void {

@@ -4,7 +4,7 @@ import type { PayloadCheck } from '../attempt/follow-up-list.ts';
 import { runInline } from '../attempt/run-inline.ts';
 import type { Handler } from '../handlers/load-handler.ts';
 import type { HandlerProcesses, LoadedHandler } from '../isolation/handler-processes.ts';
-import type { StartedTask } from '../lease/held-task.ts';
+import type { EndedTask, HeldTask, StartedTask } from '../lease/held-task.ts';
 import type { Ledger } from '../lease/ledger.ts';
 import { isSuspect } from '../lease/suspects.ts';
 
@@ -44,25 +44,46 @@ function run(held: StartedTask, handler: Handler, host: AttemptHost): Promise<Ou
     : runInline(attempt, handler, new Context(attempt, contextHost, host.check));
 }
 
-/** What became of a task at its conclusion; 'over': it was concluded before. */
-export type Concluded = 'to report' | 'recorded' | 'lost' | 'waiting' | 'over';
+/** A worker that acts on what its attempts conclude with. */
+export interface ConcludingWorker {
+  /** There is a new report; of this task, if it has just ended. */
+  onReport(held?: StartedTask): void;
+  /** Another worker has the lease of the task. */
+  onLost(held: HeldTask): void;
+  /** The handler's own transaction has recorded the task; `ended`: how the handler itself ended. */
+  onRecorded(held: StartedTask & EndedTask, ended: Outcome): void;
+}
 
-/** Conclude an attempt whose handler ended with `outcome`. */
-export function conclude(ledger: Ledger, held: StartedTask, outcome: Outcome, ranMs: number): Concluded {
-  const conclusion = held.attempt.conclude(outcome);
-  switch (conclusion) {
+/** Where a conclusion is entered, and the worker that acts on it. */
+export interface Concluding {
+  readonly ledger: Ledger;
+  readonly worker: ConcludingWorker;
+}
+
+/** Conclude an attempt whose handler has ended. */
+export function conclude(
+  held: StartedTask,
+  ended: Outcome,
+  ranMs: number,
+  { ledger, worker }: Concluding,
+): void {
+  const conclusion = held.attempt.conclude(ended);
+  switch (conclusion.kind) {
+    case 'recorded':
+      if (ledger.recorded(held, conclusion.outcome, ranMs))
+        worker.onRecorded(held as StartedTask & EndedTask, ended);
+      break;
     case 'lost':
-      ledger.lost(held);
-      return 'lost';
+      if (ledger.lost(held)) worker.onLost(held);
+      break;
     case 'given back':
-      return ledger.release(held) ? 'to report' : 'over';
+      if (ledger.release(held)) worker.onReport(held);
+      break;
     case 'put back':
-      return ledger.putBack(held) ? 'waiting' : 'over';
+      // A worker that claims no more gives it back at once.
+      if (ledger.putBack(held) && ledger.reporting > 0) worker.onReport();
+      break;
     default:
-      if (conclusion === held.attempt.recorded) {
-        ledger.recorded(held, conclusion, ranMs);
-        return 'recorded';
-      }
-      return ledger.report(held, conclusion, ranMs) ? 'to report' : 'over';
+      if (ledger.report(held, conclusion, ranMs)) worker.onReport(held);
   }
 }

@@ -153,7 +153,7 @@ export class HandlerProcess {
     const [host, end] = [this.#host, this.#end];
     await host?.transactions.beforeCommit?.(outcome);
     if (end === undefined || this.#end !== end) return; // it has ended meanwhile
-    host?.onCompletion({ state: 'sent', outcome });
+    host?.onCompletion({ kind: 'sent', outcome });
     this.#send({ kind: 'commit' });
   }
 

@@ -160,7 +160,7 @@ export class OutcomeRecorder {
     const { status } = answer;
     const isGone = answer.answer === 'lost' && status === undefined;
     // The handler's own transaction may have completed it, and its answer was lost; or this outcome, sent before.
-    const completion = attempt?.completion.state === 'sent' ? attempt.completion : undefined;
+    const completion = attempt?.completion.kind === 'sent' ? attempt.completion : undefined;
     const isCommitted =
       completion !== undefined && (isGone || (answer.answer === 'already' && status === 'completed'));
     const isRepeat = isCommitted || (answer.answer === 'lost' && delivery?.isRepeat === true);

@@ -104,7 +104,7 @@ test('a lost lease outweighs every other reason', () => {
   const held = started(5000);
   timers.askToEnd(held, 'cancelled');
   timers.askToEnd(held, 'lost');
-  expect(held.attempt.conclude(returned)).toBe('lost');
+  expect(held.attempt.conclude(returned)).toEqual({ kind: 'lost' });
   timers.clear(held);
 });
 
@@ -125,7 +125,6 @@ test.each([
 ] as const)('a handler that the shutdown asked to end, and that has %s', (_, outcome, conclusion) => {
   const held = started(null);
   timers.askToEnd(held, 'shutdown');
-  const concluded = held.attempt.conclude(outcome);
-  expect(typeof concluded === 'string' ? concluded : concluded.kind).toBe(conclusion);
+  expect(held.attempt.conclude(outcome).kind).toBe(conclusion);
   timers.clear(held);
 });

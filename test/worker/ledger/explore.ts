@@ -179,7 +179,7 @@ function keyOf(world: World): string {
     ...[state, isAbandoned, report, isAlone, isDelayed, isReplaced && state !== 'gone'],
     held.slot,
     held.attempt?.aborted,
-    held.attempt?.completion.state,
+    held.attempt?.completion.kind,
     held.delivery?.isRepeat,
   ]);
   const ofScan = scan === undefined ? 'none' : scan === lost ? 'of the last' : 'of one before';

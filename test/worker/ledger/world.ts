@@ -183,16 +183,21 @@ function lose(world: World, seen: Seen): void {
 /** Conclude an attempt as the executor does, for whatever reason its handler ended. */
 function end(world: World, seen: Seen, outcome: typeof SUCCESS | typeof FAILURE): void {
   const { aborted, completion, hasNotBegun } = seen.held.attempt!;
-  const counted = conclude(world.ledger, seen.held as StartedTask, outcome, 1) === 'to report';
-  const isRecorded = completion.state === 'recorded';
-  const isLost = aborted === 'lost' && completion.state === 'none';
+  let counted = false;
+  const onReport = (reported?: StartedTask) => {
+    counted = reported !== undefined;
+  };
+  const worker = { onReport, onLost() {}, onRecorded() {} };
+  conclude(seen.held as StartedTask, outcome, 1, { ledger: world.ledger, worker });
+  const isRecorded = completion.kind === 'recorded';
+  const isLost = aborted === 'lost' && completion.kind === 'none';
   const isPutBack = hasNotBegun && aborted === undefined;
   const isReport = seen.state === 'running' && !isLost && !isRecorded && !isPutBack;
   world.expect(`the end of ${seen.held.id}`, counted, isReport);
   if (seen.state !== 'running') return;
   if (isRecorded && seen.held.outcome !== RECORDED)
     world.complaints.push(`${seen.held.id} leaves without what its transaction recorded`);
-  if (completion.state === 'sent' && seen.held.outcome?.kind === 'completed')
+  if (completion.kind === 'sent' && seen.held.outcome?.kind === 'completed')
     world.complaints.push(`${seen.held.id} completes without its transaction`);
   if (isLost || isRecorded) seen.state = 'gone';
   else if (isPutBack) {
@@ -200,7 +205,7 @@ function end(world: World, seen: Seen, outcome: typeof SUCCESS | typeof FAILURE)
     seen.state = 'waiting';
     if (world.isClosed) toReport(seen, 'release');
   } else {
-    const isFailure = outcome.kind === 'failed' || completion.state === 'sent';
+    const isFailure = outcome.kind === 'failed' || completion.kind === 'sent';
     toReport(seen, aborted === 'shutdown' && isFailure ? 'release' : 'outcome');
   }
 }
@@ -313,7 +318,7 @@ const taskSteps = (index: number): Step[] => [
   ofTask(
     index,
     'no begin of',
-    ({ held }) => held.attempt?.completion.state === 'none',
+    ({ held }) => held.attempt?.completion.kind === 'none',
     (seen, world) => {
       seen.held.attempt!.hasNotBegun = true;
       end(world, seen, FAILURE);
@@ -420,25 +425,25 @@ const commitSteps = (index: number): Step[] => [
   ofTask(
     index,
     'the commit sent by',
-    ({ state, held }) => state === 'running' && held.attempt!.completion.state === 'none',
+    ({ state, held }) => state === 'running' && held.attempt!.completion.kind === 'none',
     ({ held }) => {
-      held.attempt!.completion = { state: 'sent', outcome: RECORDED };
+      held.attempt!.completion = { kind: 'sent', outcome: RECORDED };
     },
   ),
   ofTask(
     index,
     'the answer to the commit of',
-    ({ held }) => held.attempt?.completion.state === 'sent',
+    ({ held }) => held.attempt?.completion.kind === 'sent',
     ({ held }) => {
-      held.attempt!.completion = { state: 'recorded', outcome: RECORDED };
+      held.attempt!.completion = { kind: 'recorded', outcome: RECORDED };
     },
   ),
   ofTask(
     index,
     'the refusal of the commit of',
-    ({ state, held }) => state === 'running' && held.attempt!.completion.state === 'sent',
+    ({ state, held }) => state === 'running' && held.attempt!.completion.kind === 'sent',
     ({ held }) => {
-      held.attempt!.completion = { state: 'none' };
+      held.attempt!.completion = { kind: 'none' };
     },
   ),
 ];
