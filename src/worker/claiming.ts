@@ -76,27 +76,23 @@ class ClaimHost implements ClaimLoopHost {
     this.#state.onStatementFailed(error);
   }
 
-  /**
-   * Decide how many tasks to claim now. Ends a worker that has run `maxTasks`; retires one whose handlers hold every
-   * slot.
-   */
-  room(): Room {
-    const { executor, ledger, reporter, heartbeat, shutdown, ends, orders, options, concurrency } =
-      this.#state;
-    const { maxTasks } = options.end;
+  /** End a worker that has run `maxTasks`; retire one whose handlers hold every slot. */
+  endIfDone(): void {
+    const { ledger, shutdown, concurrency } = this.#state;
     if (ledger.abandoned >= concurrency)
       shutdown.retire('handlers that ignore their abort signal hold every slot');
-    const wanted = maxTasks === null ? Infinity : maxTasks - ends.counts.ended - ledger.size;
-    if (wanted <= 0 && ledger.size <= ledger.abandoned) this.#end();
+    if (this.#wanted <= 0 && ledger.size <= ledger.abandoned) this.#end();
+  }
+
+  room(): Room {
+    const { executor, ledger, reporter, heartbeat, shutdown, orders, concurrency } = this.#state;
     if (shutdown.stop.aborted || reporter.isStuck || heartbeat.isSilent) return NO_ROOM;
-    const most = Math.max(0, Math.min(wanted, ledger.room - concurrency));
+    const most = Math.max(0, Math.min(this.#wanted, ledger.room - concurrency));
     return claimRoom(executor, ledger.waiting, orders.batch, most);
   }
 
-  /**
-   * Called when nothing is due. True: the worker ends, because it is done or because only abandoned handlers still run.
-   */
-  async isDone(): Promise<boolean> {
+  /** Also ends a worker for which only abandoned handlers still run. */
+  async endIfIdle(): Promise<boolean> {
     const { ledger, options, scheduler } = this.#state;
     if (ledger.size > ledger.abandoned) return false;
     if (ledger.abandoned === 0) {
@@ -114,6 +110,13 @@ class ClaimHost implements ClaimLoopHost {
     }
     this.#end();
     return true;
+  }
+
+  /** How many more tasks it may claim until it has run `maxTasks`. */
+  get #wanted(): number {
+    const { ledger, ends, options } = this.#state;
+    const { maxTasks } = options.end;
+    return maxTasks === null ? Infinity : maxTasks - ends.counts.ended - ledger.size;
   }
 
   /** Log what a worker waits for before it ends, at first and then once a minute. */

@@ -4,7 +4,7 @@ import { isUndone } from '../../lib/server-trouble.ts';
 import { type Claimed, claim, type RefusedClaim, type Room } from '../../queue/protocol/claim.ts';
 import { LATE_COMMIT_MS, statementDeadlineMs } from '../lease/lease-length.ts';
 import type { Ledger, Reservation } from '../lease/ledger.ts';
-import type { ClaimCursor } from './claim-cursor.ts';
+import type { ClaimCursor, Look } from './claim-cursor.ts';
 import { isNone, NO_ROOM } from './claim-room.ts';
 import type { ClaimingWorker } from './claiming-worker.ts';
 import type { PromisedClaim } from './promised-claim.ts';
@@ -30,17 +30,34 @@ export interface ClaimerOptions {
 /** A claim that finds the limit of a queue locked is repeated after this; then after up to 16 times as long. */
 const SOON_MS = 5;
 
+/** What a claim found out, which decides when the next one is made, and how. */
+export interface Findings {
+  /** Milliseconds after the claim until a limited queue opens again; null: none opens by itself. */
+  readonly opensInMs: number | null;
+  /** A queue with a limit is full. */
+  readonly isFull: boolean;
+  /** Only full queues have tasks: until an outcome in flight frees a place, another claim would find nothing. */
+  readonly waitsForPlaces: boolean;
+  /** A task waits for a slot of this worker: claim nothing ahead. */
+  readonly wantsSlot: boolean;
+  /** Milliseconds after the claim until the sweep is due that it was too early for; null: it was not. */
+  readonly sweepInMs: number | null;
+}
+
+export const NO_FINDINGS: Findings = {
+  opensInMs: null,
+  isFull: false,
+  waitsForPlaces: false,
+  wantsSlot: false,
+  sweepInMs: null,
+};
+
 /** Claims tasks, each time under a reservation in the ledger. */
 export class Claimer {
   readonly #options: ClaimerOptions;
+  #found = NO_FINDINGS;
   /** The last claim was refused, perhaps because of one row. */
   #oneByOne = false;
-  /** What the last claim found out about queues with limits. */
-  #opensInMs: number | null = null;
-  #isFull = false;
-  #waitsForPlaces = false;
-  #wantsSlot = false;
-  #sweepInMs: number | null = null;
   /** How many claims in a row brought nothing because another claim had the limit locked. */
   #outrun = 0;
 
@@ -48,58 +65,30 @@ export class Claimer {
     this.#options = options;
   }
 
-  /** How many milliseconds after the last claim a limited queue opens again; null: none opens by itself. */
-  get opensInMs(): number | null {
-    return this.#opensInMs === null
-      ? null
-      : this.#opensInMs * 2 ** Math.min(4, Math.max(0, this.#outrun - 1));
-  }
-
-  /** The last claim found a queue with a limit full. */
-  get isFull(): boolean {
-    return this.#isFull;
-  }
-
-  /** Only full queues have tasks: until an outcome in flight frees a place, another claim would find nothing. */
-  get waitsForPlaces(): boolean {
-    return this.#waitsForPlaces;
-  }
-
-  /** How many milliseconds after the last claim the sweep is due that it was too early for; null: it was not. */
-  get sweepInMs(): number | null {
-    return this.#sweepInMs;
-  }
-
-  /** A task waits for a slot of this worker: `roomOf` claims nothing ahead. */
-  get wantsSlot(): boolean {
-    return this.#wantsSlot;
+  /** What the last claim found. */
+  get found(): Findings {
+    return this.#found;
   }
 
   /** The room for the next claim: tasks claimed ahead would take each slot before a task that wants one. */
   roomOf(room: Room): Room {
-    return this.#wantsSlot ? { start: room.start, ahead: 0 } : room;
+    return this.#found.wantsSlot ? { start: room.start, ahead: 0 } : room;
   }
 
   /** Claim once from these queues, again while groups ask and get no task. Returns how many tasks it brought. */
   async claim(room: Room, queues: readonly string[], stop: AbortSignal): Promise<number> {
-    this.#sweepInMs = null;
     if (queues.length === 0) {
       if (this.#options.promised.isOwed) await this.attend(queues);
-      return this.#without();
+      // What the claim before found is no reason to claim again at once.
+      this.#found = NO_FINDINGS;
+      return 0;
     }
-    // A task that wants a slot gets the next one.
-    if (isNone(room) || stop.aborted) return 0;
-    const { worker, ledger, sweeper } = this.#options;
-    await sweeper.look(queues, stop);
-    if (stop.aborted) return 0;
-    const reservation = ledger.reserve(room.start + room.ahead);
-    if (reservation === undefined) return 0;
-    const { tasks, looked } = await worker.lease.during((leaseMs) =>
-      this.#claim(reservation, room, queues, leaseMs),
-    );
-    return tasks.length === 0 && looked !== null && looked.asksLeft.size > 0
-      ? this.claim(room, queues, stop)
-      : tasks.length;
+    for (;;) {
+      const claimed = await this.#claimOnce(room, queues, stop);
+      if (claimed === undefined) return 0;
+      const { tasks, looked } = claimed;
+      if (tasks.length > 0 || looked === null || looked.asksLeft.size === 0) return tasks.length;
+    }
   }
 
   /** Claim no task, but attend to workflows, as promised: others are woken for the steps that start. */
@@ -121,13 +110,17 @@ export class Claimer {
     }
   }
 
-  /** This was no claim: forget what the one before found, which is no reason to claim again at once. */
-  #without(): 0 {
-    this.#wantsSlot = false;
-    this.#isFull = false;
-    this.#waitsForPlaces = false;
-    this.#opensInMs = null;
-    return 0;
+  /** Undefined: there is no room for a claim, or the worker stops. */
+  async #claimOnce(room: Room, queues: readonly string[], stop: AbortSignal): Promise<Claimed | undefined> {
+    // Without a claim the rest stays: a task that wants a slot gets the next one.
+    this.#found = { ...this.#found, sweepInMs: null };
+    if (isNone(room) || stop.aborted) return undefined;
+    const { worker, ledger, sweeper } = this.#options;
+    await sweeper.look(queues, stop);
+    if (stop.aborted) return undefined;
+    const reservation = ledger.reserve(room.start + room.ahead);
+    if (reservation === undefined) return undefined;
+    return worker.lease.during((leaseMs) => this.#claim(reservation, room, queues, leaseMs));
   }
 
   async #claim(
@@ -136,47 +129,72 @@ export class Claimer {
     queues: readonly string[],
     leaseMs: number,
   ): Promise<Claimed> {
-    const { worker, ledger, cursor, promised, host } = this.#options;
+    const { worker, cursor, promised, host } = this.#options;
     const { db, workerId, types } = worker;
-    const began = performance.now();
     const { isOwed } = promised;
+    const began = performance.now();
     const look = cursor.next(began, queues, isOwed);
     const request = {
       worker: { id: workerId, types, leaseMs },
-      queues: cursor.inTurn(queues, this.#wantsSlot ? 'same' : 'next'),
+      queues: cursor.inTurn(queues, this.#found.wantsSlot ? 'same' : 'next'),
       room,
       from: look,
       how: { form: host.form, oneByOne: this.#oneByOne, deadlineMs: statementDeadlineMs(leaseMs) },
     };
-    let claimed: Claimed;
     promised.paid();
+    let claimed: Claimed;
     try {
       claimed = await claim(db, request);
-      this.#oneByOne = false;
     } catch (error) {
       if (isOwed) promised.unpaid();
-      this.#without();
-      const now = performance.now();
-      cursor.failed(look, now - began, now);
-      this.#oneByOne = isUndone(error);
-      if (isUndone(error)) ledger.claimRefused(reservation);
-      else ledger.claimLost(reservation, now + worker.lease.longestMs + LATE_COMMIT_MS);
+      this.#failed(error, { reservation, look, began });
       throw error;
     }
-    const { tasks, looked } = claimed;
-    this.#opensInMs = looked?.opensInMs ?? null;
-    this.#isFull = looked?.isFull ?? false;
-    if (tasks.length === 0) this.#waitsForPlaces = this.#isFull;
-    else if (this.#isFull) this.#waitsForPlaces = false;
-    this.#wantsSlot = looked?.wantsSlot ?? false;
-    const isOutrun = tasks.length === 0 && this.#opensInMs !== null && this.#opensInMs <= SOON_MS;
-    this.#outrun = isOutrun ? this.#outrun + 1 : 0;
-    const now = performance.now();
-    if (!claimed.isProbe)
-      cursor.claimed({ ...claimed, look, short: tasks.length < reservation.size, costMs: now - began }, now);
-    this.#sweepInMs = cursor.owedSweepInMs(now);
-    host.onClaimed(reservation, tasks);
-    for (const task of claimed.refused) host.onRefused(task);
+    this.#answered(claimed, { reservation, look, began });
     return claimed;
   }
+
+  #failed(error: unknown, { reservation, look, began }: ClaimInFlight): void {
+    const { worker, ledger, cursor } = this.#options;
+    const now = performance.now();
+    cursor.failed(look, now - began, now);
+    this.#found = NO_FINDINGS;
+    this.#oneByOne = isUndone(error);
+    if (isUndone(error)) ledger.claimRefused(reservation);
+    else ledger.claimLost(reservation, now + worker.lease.longestMs + LATE_COMMIT_MS);
+  }
+
+  #answered(claimed: Claimed, { reservation, look, began }: ClaimInFlight): void {
+    const { cursor, host } = this.#options;
+    const { tasks, isProbe } = claimed;
+    const now = performance.now();
+    this.#oneByOne = false;
+    if (!isProbe)
+      cursor.claimed({ ...claimed, look, short: tasks.length < reservation.size, costMs: now - began }, now);
+    this.#found = this.#findingsOf(claimed, cursor.owedSweepInMs(now));
+    host.onClaimed(reservation, tasks);
+    for (const task of claimed.refused) host.onRefused(task);
+  }
+
+  #findingsOf({ tasks, looked }: Claimed, sweepInMs: number | null): Findings {
+    const isFull = looked?.isFull ?? false;
+    const opensInMs = looked?.opensInMs ?? null;
+    const isOutrun = tasks.length === 0 && opensInMs !== null && opensInMs <= SOON_MS;
+    this.#outrun = isOutrun ? this.#outrun + 1 : 0;
+    return {
+      opensInMs: opensInMs === null ? null : opensInMs * 2 ** Math.min(4, Math.max(0, this.#outrun - 1)),
+      isFull,
+      // If a claim brings tasks and finds no queue full, others may still be.
+      waitsForPlaces: tasks.length === 0 ? isFull : this.#found.waitsForPlaces && !isFull,
+      wantsSlot: looked?.wantsSlot ?? false,
+      sweepInMs,
+    };
+  }
+}
+
+/** A claim that has no answer yet. */
+interface ClaimInFlight {
+  readonly reservation: Reservation;
+  readonly look: Look;
+  readonly began: number;
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Wakeup } from '../../../src/lib/wakeup.ts';
 import type { ClaimContext } from '../../../src/worker/claim/claim-context.ts';
 import { type ClaimLoopHost, claimLoop } from '../../../src/worker/claim/claim-loop.ts';
-import type { Claimer } from '../../../src/worker/claim/claimer.ts';
+import { type Claimer, NO_FINDINGS } from '../../../src/worker/claim/claimer.ts';
 import { PromisedClaim } from '../../../src/worker/claim/promised-claim.ts';
 
 /**
@@ -20,7 +20,8 @@ async function loop(
   const host: ClaimLoopHost = {
     room: () => ({ start: 10, ahead: 0 }),
     ...{ pollMs: 1, receivesHints: true },
-    isDone: async () => false,
+    endIfDone: () => {},
+    endIfIdle: async () => false,
     get answers() {
       return answers;
     },
@@ -33,14 +34,14 @@ async function loop(
     onStatementFailed: (error) => expect.unreachable(String(error)),
   };
   const claimer = {
-    ...{ isFull: false, waitsForPlaces: false, opensInMs: null, wantsSlot: false, sweepInMs: null },
+    found: NO_FINDINGS,
     roomOf: (room: object) => room,
     async claim() {
       done.push('claimed');
       const { got, isFull } = rest.shift()!;
       if (rest.length === 0) stop.abort();
-      this.isFull = isFull;
-      if (got === 0 || isFull) this.waitsForPlaces = got === 0 && isFull;
+      const waitsForPlaces = got === 0 || isFull ? got === 0 && isFull : this.found.waitsForPlaces;
+      this.found = { ...NO_FINDINGS, isFull, waitsForPlaces };
       return got;
     },
   };

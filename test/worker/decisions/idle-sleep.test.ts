@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Wakeup } from '../../../src/lib/wakeup.ts';
 import type { ClaimContext } from '../../../src/worker/claim/claim-context.ts';
 import { type ClaimLoopHost, claimLoop } from '../../../src/worker/claim/claim-loop.ts';
-import type { Claimer } from '../../../src/worker/claim/claimer.ts';
+import { type Claimer, NO_FINDINGS } from '../../../src/worker/claim/claimer.ts';
 import { PromisedClaim } from '../../../src/worker/claim/promised-claim.ts';
 
 /** How an idle worker waits after a look, and then after the next one, where it ends. */
@@ -13,7 +13,8 @@ async function sleeps(sweepInMs: number | null) {
     room: () => ({ start: 1, ahead: 0 }),
     pollMs: 3_600_000,
     receivesHints: true,
-    isDone: async () => false,
+    endIfDone: () => {},
+    endIfIdle: async () => false,
     ...{ answers: 0, groupedOutcomes: 0, hasAnswersBeyond: async () => false },
     onStatementFailed: (error) => expect.unreachable(String(error)),
   };
@@ -21,7 +22,7 @@ async function sleeps(sweepInMs: number | null) {
     roomOf: (room: object) => room,
     claim: async () => 0,
     attend: async () => {},
-    ...{ opensInMs: null, wantsSlot: false, sweepInMs },
+    found: { ...NO_FINDINGS, sweepInMs },
   } as unknown as Claimer;
   const context = {
     queuesKnown: () => ['a'],

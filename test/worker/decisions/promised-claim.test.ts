@@ -4,7 +4,7 @@ import type { Room } from '../../../src/queue/protocol/claim.ts';
 import type { ClaimContext } from '../../../src/worker/claim/claim-context.ts';
 import { type ClaimLoopHost, claimLoop } from '../../../src/worker/claim/claim-loop.ts';
 import { NO_ROOM } from '../../../src/worker/claim/claim-room.ts';
-import type { Claimer } from '../../../src/worker/claim/claimer.ts';
+import { type Claimer, NO_FINDINGS } from '../../../src/worker/claim/claimer.ts';
 import { PromisedClaim } from '../../../src/worker/claim/promised-claim.ts';
 
 /** A claim loop that finds this room, one after another, and then stops; what it did. */
@@ -19,11 +19,13 @@ async function loop(rooms: readonly Room[], promised: PromisedClaim, onClaim = (
     },
     pollMs: 1,
     receivesHints: false,
-    isDone: async () => false,
+    endIfDone: () => {},
+    endIfIdle: async () => false,
     ...{ answers: 0, groupedOutcomes: 0, hasAnswersBeyond: async () => false },
     onStatementFailed: (error) => done.push(String(error)),
   };
   const claimer = {
+    found: NO_FINDINGS,
     roomOf: (room: Room) => room,
     claim: async ({ start }: Room) => {
       promised.paid();
