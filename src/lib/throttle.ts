@@ -61,6 +61,21 @@ export class Throttle {
     return this.#failures > 0;
   }
 
+  /** Does the work, and measures what it costs, also if it fails. */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const began = performance.now();
+    try {
+      const result = await work();
+      const now = performance.now();
+      this.done(now - began, now);
+      return result;
+    } catch (error) {
+      const now = performance.now();
+      this.failed(now - began, now);
+      throw error;
+    }
+  }
+
   done(costMs: number, now: number): void {
     this.#failures = 0;
     this.#lesserMs = Math.min(costMs, this.#costMs ?? costMs);

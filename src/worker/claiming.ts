@@ -155,14 +155,10 @@ class ClaimHost implements ClaimLoopHost {
   /** Undefined: the next count is not due yet, or it failed. */
   async #countUnfinished(): Promise<Unfinished | undefined> {
     const { db, types, queues } = this.#state;
-    const began = performance.now();
-    if (!this.#counts.isDue(began)) return undefined;
+    if (!this.#counts.isDue(performance.now())) return undefined;
     try {
-      const counted = await countUnfinished(db, types, queues);
-      this.#counts.done(performance.now() - began, performance.now());
-      return counted;
+      return await this.#counts.run(() => countUnfinished(db, types, queues));
     } catch (error) {
-      this.#counts.failed(performance.now() - began, performance.now());
       if (isUnanswered(error)) throw error;
       this.onStatementFailed(error);
       return undefined;

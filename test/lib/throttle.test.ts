@@ -88,3 +88,14 @@ test('it can be made due, and what another did can count for it', () => {
   throttle.makeDue();
   expect(throttle.isDue(1001, 500)).toBe(true);
 });
+
+test('a run is measured, and counts as failed if it throws', async () => {
+  const throttle = new Throttle(100);
+  expect(await throttle.run(async () => 'found')).toBe('found');
+  expect(throttle).toMatchObject({ isCheap: true, hasFailed: false });
+  const failing = throttle.run(async () => {
+    throw new Error('refused');
+  });
+  await expect(failing).rejects.toThrow('refused');
+  expect(throttle.hasFailed).toBe(true);
+});

@@ -24,6 +24,14 @@ export interface Idle {
   readonly queues: readonly string[];
 }
 
+/** What the statement that marks the worker as idle searches for. */
+interface IdleSearches {
+  /** The queues that have tasks. */
+  readonly findsQueues: boolean;
+  /** When the next task is due. */
+  readonly findsDue: boolean;
+}
+
 /** Look up the queues at most this often. */
 const SURVEY_MS = 1000;
 /** Take at most this many unknown queues from hints, which anyone may send. */
@@ -54,8 +62,9 @@ export class ClaimContext {
   #found: readonly string[] | undefined;
   /** Queues named by hints since the last search, and when: a search may miss what arrives while it runs. */
   readonly #hinted = new Map<string, number>();
-  readonly #finds = new Throttle(PAUSE_FACTOR, FIRST_LOOK_MS);
-  readonly #dues = new Throttle(PAUSE_FACTOR, FIRST_LOOK_MS);
+  readonly #queueSearches = new Throttle(PAUSE_FACTOR, FIRST_LOOK_MS);
+  readonly #dueSearches = new Throttle(PAUSE_FACTOR, FIRST_LOOK_MS);
+  /** A search for queues runs beside the claims. */
   #isFinding = false;
 
   constructor(options: ClaimContextOptions) {
@@ -65,8 +74,8 @@ export class ClaimContext {
 
   /** Find the queues to claim from; searches at most once a second. */
   async queuesNow(): Promise<readonly string[]> {
-    const isDue = this.#servesAll && this.#finds.isDue(performance.now(), SURVEY_MS);
-    if (isDue && this.#finds.isCostly) this.#findBeside();
+    const isDue = this.#servesAll && this.#queueSearches.isDue(performance.now(), SURVEY_MS);
+    if (isDue && this.#queueSearches.isCostly) this.#findBeside();
     else if (isDue) await this.#surveyWithQueues(this.#worker.db);
     while (!this.#isFresh) await this.#survey();
     return this.#served;
@@ -81,17 +90,19 @@ export class ClaimContext {
    * Mark the worker as idle for at most `ms`, and return what it needs for its last claim, and how long it may sleep
    * after that, at most: a task may be due that the search left out.
    */
-  async markIdle(ms: number): Promise<Idle> {
+  async enterIdle(ms: number): Promise<Idle> {
     const now = performance.now();
-    const finds = this.#servesAll && !this.#finds.isCostly && this.#finds.isDue(now);
-    if (this.#servesAll && this.#finds.isCostly && this.#finds.isDue(now, SURVEY_MS)) this.#findBeside();
-    const due = await this.#markIdle(ms, { finds, asks: !this.#dues.isCostly || this.#dues.isDue(now) });
+    const { isCostly } = this.#queueSearches;
+    const findsQueues = this.#servesAll && !isCostly && this.#queueSearches.isDue(now);
+    const findsDue = !this.#dueSearches.isCostly || this.#dueSearches.isDue(now);
+    if (this.#servesAll && isCostly && this.#queueSearches.isDue(now, SURVEY_MS)) this.#findBeside();
+    const due = await this.#mark(ms, { findsQueues, findsDue });
     while (!this.#isFresh) await this.#survey();
     return { ...due, queues: this.#served };
   }
 
   /** Mark the worker as no longer idle. */
-  unmarkIdle(): Promise<void> {
+  leaveIdle(): Promise<void> {
     return unmarkIdle(this.#worker.db, this.#worker.workerId);
   }
 
@@ -147,10 +158,8 @@ export class ClaimContext {
     const types = this.#worker.types;
     const began = performance.now();
     try {
-      this.#take(await survey(db, types), types, began);
-      this.#finds.done(performance.now() - began, performance.now());
+      this.#take(await this.#queueSearches.run(() => survey(db, types)), types, began);
     } catch (error) {
-      this.#finds.failed(performance.now() - began, performance.now());
       if (db === this.#worker.db && isUnanswered(error)) throw error;
       this.#worker.onStatementFailed(error);
     }
@@ -169,31 +178,29 @@ export class ClaimContext {
       });
   }
 
-  async #markIdle(
-    ms: number,
-    { finds, asks }: { finds: boolean; asks: boolean },
-  ): Promise<Omit<Idle, 'queues'>> {
+  async #mark(ms: number, searches: IdleSearches): Promise<Omit<Idle, 'queues'>> {
+    const { findsQueues, findsDue } = searches;
     const { db, workerId, types, queues } = this.#worker;
     const worker = { workerId, queues, types };
     const known = this.#served;
     const began = performance.now();
     try {
-      const idle = { ...worker, ...(!finds && { known }), ...(!asks && { due: false as const }) };
+      const idle = { ...worker, ...(!findsQueues && { known }), ...(!findsDue && { due: false as const }) };
       const { dueMs, survey: found, upcoming } = await markIdle(db, idle, ms);
       this.#worker.onUpcoming(upcoming);
       const now = performance.now();
       // If only one of the two is done next time, its time shows which of them is slow.
-      if (finds) this.#finds.done(now - began, now);
-      else if (asks) this.#dues.done(now - began, now);
+      if (findsQueues) this.#queueSearches.done(now - began, now);
+      else if (findsDue) this.#dueSearches.done(now - began, now);
       this.#take(found, types, began);
-      return { dueMs, mostMs: asks ? Infinity : DUE_UNKNOWN_MS };
+      return { dueMs, mostMs: findsDue ? Infinity : DUE_UNKNOWN_MS };
     } catch (error) {
       const now = performance.now();
-      if (finds) this.#finds.failed(now - began, now);
-      if (asks) this.#dues.failed(now - began, now);
-      if (isUnanswered(error) || !(finds || asks)) throw error;
+      if (findsQueues) this.#queueSearches.failed(now - began, now);
+      if (findsDue) this.#dueSearches.failed(now - began, now);
+      if (isUnanswered(error) || !(findsQueues || findsDue)) throw error;
       this.#worker.onStatementFailed(error);
-      return this.#markIdle(ms, { finds: false, asks: false });
+      return this.#mark(ms, { findsQueues: false, findsDue: false });
     }
   }
 }

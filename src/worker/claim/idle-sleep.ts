@@ -60,7 +60,7 @@ export class IdleSleep {
   }
 
   async unmark(): Promise<void> {
-    await this.#options.context.unmarkIdle();
+    await this.#options.context.leaveIdle();
     this.#mark = undefined;
   }
 
@@ -81,7 +81,7 @@ export class IdleSleep {
       const pollMs = host.receivesHints ? Math.max(host.pollMs, POLL_WITH_HINTS_MS) : host.pollMs;
       const markMs = pollMs + MARK_MARGIN_MS;
       mark.until = performance.now() + markMs;
-      const { dueMs, mostMs, queues } = await context.markIdle(markMs);
+      const { dueMs, mostMs, queues } = await context.enterIdle(markMs);
       host.endIfDone();
       const got = await claimer.claim(claimer.roomOf(host.room()), queues, stop);
       const { wantsSlot, sweepInMs, opensInMs } = claimer.found;

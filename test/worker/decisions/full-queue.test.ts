@@ -48,11 +48,11 @@ async function loop(
   const context = {
     queuesKnown: () => ['a'],
     queuesNow: async () => ['a'],
-    markIdle: async () => {
+    enterIdle: async () => {
       done.push('idle');
       return { dueMs: null, mostMs: 1, queues: ['a'] };
     },
-    unmarkIdle: async () => {},
+    leaveIdle: async () => {},
   } as unknown as ClaimContext;
   const wakeups = { slotFreed: new Wakeup(), workArrived: new Wakeup() };
   await claimLoop({

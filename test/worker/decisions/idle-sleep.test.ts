@@ -27,7 +27,7 @@ async function sleeps(sweepInMs: number | null) {
   const context = {
     queuesKnown: () => ['a'],
     queuesNow: async () => ['a'],
-    markIdle: async () => ({ dueMs: null, mostMs: Infinity, queues: ['a'] }),
+    enterIdle: async () => ({ dueMs: null, mostMs: Infinity, queues: ['a'] }),
   } as unknown as ClaimContext;
   const workArrived = {
     wait: async (ms: number) => {
