@@ -10,13 +10,13 @@ import { ConnectionState } from './connection-state.ts';
 import { drain } from './drain.ts';
 import { prepareHandlers } from './handlers/prepare-handlers.ts';
 import { type HeartbeatSettings, startHeartbeats } from './heartbeat/heartbeats.ts';
-import { showCurrentLease } from './isolation/show-current-lease.ts';
 import { statementDeadlineMs } from './lease/lease-length.ts';
 import type { FirstRegistered } from './lease/registered-worker.ts';
 import { startLoops } from './loops.ts';
 import { onHeartbeatMessage } from './on-heartbeat-message.ts';
 import { logDifferences, logLeftOut, registerAtFirst, unregister } from './registration.ts';
 import { watchExit } from './supervise/watch-exit.ts';
+import { showCurrentLease } from './watchdog/show-current-lease.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 import { WorkerState } from './worker-state.ts';
 

@@ -1,7 +1,7 @@
 import { leaseKey } from '../../domain/task.ts';
 import type { HeartbeatAnswer } from '../../queue/protocol/heartbeat.ts';
-import type { CancelRequest, CancelRequests } from '../isolation/decide-unresponsive.ts';
 import type { LeaseRow } from '../lease/lease-table.ts';
+import type { CancelRequest, CancelRequests } from '../watchdog/decide-unresponsive.ts';
 import type { FromHeartbeat } from './heartbeat-messages.ts';
 
 /** A message about one lease. */

@@ -1,7 +1,7 @@
 import type { UpcomingSchedule } from '../../queue/protocol/fire-schedule.ts';
 import type { Orders } from '../../queue/protocol/orders.ts';
-import type { WatchdogSetup } from '../isolation/watchdog.ts';
 import type { HeldLease, LeaseMemory } from '../lease/lease-table.ts';
+import type { WatchdogSetup } from '../watchdog/watchdog.ts';
 
 /** The data the heartbeat thread starts with. */
 export interface HeartbeatSetup extends WatchdogSetup {

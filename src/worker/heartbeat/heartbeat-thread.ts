@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Wakeup } from '../../lib/wakeup.ts';
-import { Watchdog } from '../isolation/watchdog.ts';
 import { LeaseTable } from '../lease/lease-table.ts';
+import { Watchdog } from '../watchdog/watchdog.ts';
 import { beatUntilStopped } from './beat-loop.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
 import { LeaseRenewal } from './lease-renewal.ts';

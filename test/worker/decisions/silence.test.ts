@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { leaseKey } from '../../../src/domain/task.ts';
+import type { LeaseRow } from '../../../src/worker/lease/lease-table.ts';
 import {
   decideUnresponsive,
   patienceWith,
   type Silence,
-} from '../../../src/worker/isolation/decide-unresponsive.ts';
-import type { LeaseRow } from '../../../src/worker/lease/lease-table.ts';
+} from '../../../src/worker/watchdog/decide-unresponsive.ts';
 
 const NOW = 1_000_000;
 const GRACE_MS = 500;
