@@ -1,15 +1,15 @@
 import type { Database } from '../lib/database.ts';
 import { every } from '../lib/every.ts';
-import { addSchedules } from './add-schedules.ts';
 import type { ConnectionState } from './connection-state.ts';
 import type { Heartbeats } from './heartbeat/heartbeats.ts';
 import { Housekeeper } from './maintain/housekeeper.ts';
 import { Rescuer } from './maintain/rescuer.ts';
 import { SAMPLE_MS, sample } from './maintain/sampler.ts';
 import { Vacuumer } from './maintain/vacuumer.ts';
+import { watchRelease } from './maintain/watch-release.ts';
 import { registerAgain, storeTypes } from './registration.ts';
 import { reload } from './reload.ts';
-import { watchRelease } from './watch-release.ts';
+import { addSchedules } from './schedule/add-schedules.ts';
 import type { WorkerState } from './worker-state.ts';
 
 /** How often to look for claimed-ahead tasks that found no slot. */
@@ -44,7 +44,7 @@ export function startLoops(
   const { events, shutdown, options } = state;
   const { stop, ended } = shutdown;
   const { heartbeatMs } = options.times;
-  const { watched } = options.tasks;
+  const { watched, schedules = [] } = options.tasks;
   const onError = state.onStatementFailed;
   const housekeeper = new Housekeeper({ db, events, stop });
   const vacuumer = new Vacuumer({ db: pool, events, ended: () => state.ends.counts.ended });
@@ -55,10 +55,15 @@ export function startLoops(
   return [
     state.reporter.run(ended.signal),
     new Rescuer(db, state, events).run(ended.signal),
-    addSchedules(pool, state),
+    addSchedules(schedules, { db: pool, events, stop, onStatementFailed: onError }),
     state.scheduler.run(stop),
     state.advancer.run(stop),
-    watchRelease(db, release, state),
+    watchRelease(release, {
+      ...{ db, stop, schemaChanged: state.schemaChanged },
+      onOutdated: (why) => shutdown.outdated(why),
+      // Not onError, which would have the schema checked again at once.
+      onError: (error) => state.logFailedStatement(error),
+    }),
     untilEnded(STALE_MS, async () => state.executor.releaseStale()),
     untilEnded(PROGRESS_MS, async () => state.logProgress()),
     untilEnded(REGISTER_MS, () => registerAgain(db, state)),
