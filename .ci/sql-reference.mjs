@@ -36,7 +36,7 @@ const PROTOCOL = [
   'reload_worker',
   'rescue',
   'settle',
-  'survey',
+  'claim_context',
   'take_sample',
   'unmark_idle',
   'unregister_worker',

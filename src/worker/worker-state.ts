@@ -244,6 +244,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     if (held !== undefined) {
       this.reporter.notes.ended(held);
       this.#countFailure(held);
+      if (this.#stopsItsGroup(held)) this.#releaseGroup(held);
     }
     this.reporter.wake();
   }
@@ -347,9 +348,22 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       this.executor.releaseType(type);
   }
 
+  /** Whether its group stops with this outcome, or with what the database made of it. */
+  #stopsItsGroup({ outcome, task }: HeldTask, status?: string): boolean {
+    if (outcome?.kind === 'snoozed' && outcome.hold === 'group') return true;
+    return (outcome?.kind === 'dead' || status === 'dead') && this.claimContext.stopsAtDead(task.queue);
+  }
+
+  /** Give back what waits here of the group of this task, which stops. */
+  #releaseGroup({ task: { queue, groupKey } }: HeldTask): void {
+    if (groupKey !== null) this.executor.releaseGroup(queue, groupKey);
+  }
+
   #onSettled(held: EndedTask, answer: SettleAnswer): void {
     const { consequence } = answer;
     this.ends.settled(held, answer);
+    // It may have failed for the last time; and a claim may have brought more of its group before this was recorded.
+    if (this.#stopsItsGroup(held, consequence?.status)) this.#releaseGroup(held);
     if (consequence?.reason === NOT_STORED && held.outcome.kind !== 'dead')
       this.#logUnstored('outcome.not_stored', held.task, 'the back-off of the task cannot be evaluated');
     const { outcome, task } = held;

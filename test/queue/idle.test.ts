@@ -129,19 +129,19 @@ test('it gets the time when the next task of its types is due; after twenty task
 test('it may ask for less: neither the queues it knows nor the next due time', async () => {
   const worker = await registerWorker(queue.admin);
   const mark = (options: object) =>
-    queue.admin.row<{ due_ms: number | null; survey: { queues: string[] | null } }>(
-      'select due_ms, survey from taskq.mark_idle($1, null, 1000, null, $2)',
+    queue.admin.row<{ due_ms: number | null; context: { queues: string[] | null } }>(
+      'select due_ms, context from taskq.mark_idle($1, null, 1000, null, $2)',
       worker.id,
       options,
     );
   await enqueue(queue.admin, { delay_ms: 60_000 });
   await enqueue(queue.admin, { delay_ms: 30_000, queue: 'other' });
-  expect((await mark({}))?.survey.queues).toEqual(['default', 'other']);
+  expect((await mark({}))?.context.queues).toEqual(['default', 'other']);
   const known = await mark({ known: ['default'] });
-  expect(known?.survey.queues).toBeNull();
+  expect(known?.context.queues).toBeNull();
   expect(known?.due_ms).toBeGreaterThan(30_000);
   expect(await mark({ due: false })).toMatchObject({
     due_ms: null,
-    survey: { queues: ['default', 'other'] },
+    context: { queues: ['default', 'other'] },
   });
 });

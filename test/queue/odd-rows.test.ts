@@ -183,7 +183,7 @@ async function lookAtAll(): Promise<void> {
   const readings = [
     'select * from taskq.all_tasks',
     'select taskq.take_sample()',
-    "select taskq.survey('{work}')",
+    "select taskq.claim_context('{work}')",
     'select taskq.get_vitals()',
     "select * from taskq.count_unfinished(array['work'])",
     "select * from taskq.find_missed(array(select distinct queue from taskq.tasks), '{work}')",

@@ -106,18 +106,18 @@ describe('what the task does not say its type says, then its queue, then the def
     expect(await keptFor({ retention: 'none' }, { work: { retention: '5d' } })).toBeUndefined();
   });
 
-  test("of the time an attempt may take: the claim brings the task's, the survey the rest", async () => {
+  test("of the time an attempt may take: the claim brings the task's, the context the rest", async () => {
     await registerWorker(queue.admin, { work: { timeout_ms: 1000 }, other: {}, unasked: { timeout_ms: 3 } });
     await inQueue('timeout_ms', 2000);
     await byDefault('timeout_ms', 3000);
     await enqueue(queue.admin, { queue: 'b' });
     await enqueue(queue.admin, { queue: 'a' });
-    expect(await queue.admin.value("select taskq.survey('{work,other}')")).toEqual({
+    expect(await queue.admin.value("select taskq.claim_context('{work,other}')")).toEqual({
       queues: ['a', 'b'],
       type_timeouts: { work: 1000 },
       queue_timeouts: { default: 2000 },
       timeout_ms: 3000,
-      ...{ always_logged: [], breakers: {} },
+      ...{ always_logged: [], breakers: {}, holding_queues: [] },
     });
   });
 

@@ -3,8 +3,8 @@ import { listQueues } from '../../src/queue/inspect/list-queues.ts';
 import { listTypes } from '../../src/queue/inspect/list-types.ts';
 import { pauseQueue, resumeQueue } from '../../src/queue/operate/pause-queue.ts';
 import { setQueue } from '../../src/queue/operate/set-queue.ts';
+import { readClaimContext } from '../../src/queue/protocol/claim-context.ts';
 import { maintain } from '../../src/queue/protocol/maintain.ts';
-import { survey } from '../../src/queue/protocol/survey.ts';
 import { enqueue, enqueueSome, finishedRow, liveRow, statusOf } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';
@@ -83,7 +83,7 @@ describe('what is set for a queue', () => {
 
   test('timeout_ms: the limit of an attempt that its workers get', async () => {
     await setQueue(queue.admin, 'q', { timeout_ms: 1500 });
-    expect((await survey(queue.admin, ['work'])).queueTimeouts).toEqual({ q: 1500 });
+    expect((await readClaimContext(queue.admin, ['work'])).queueTimeouts).toEqual({ q: 1500 });
   });
 
   test('stays where it is not named, and is taken away by null', async () => {

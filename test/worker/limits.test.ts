@@ -165,3 +165,25 @@ test('a worker with free slots asks rarely while no waiting task may start, what
   // not searched when the next task is due, but looked again instead, four times a second.
   expect(counted.at(-1)! - counted[1]!, JSON.stringify(counted)).toBeLessThanOrEqual(30);
 });
+
+test.each(['hold', 'die'])(
+  'a group that a task stops gets back what its worker has claimed ahead (%s)',
+  async (ends) => {
+    await limit({ group_on_dead: 'hold' });
+    const first = await queue.enqueue('wait', { until: 'go', ends }, { group: 'ann' });
+    const others = await queue.enqueueSome(10, 'wait', {}, { group: 'ann' });
+    queue.work(['--concurrency', '1', '--batch', '20', '--poll', '1m']);
+    await queue.saw(first, 'start');
+    await queue.claimed(11);
+    await queue.witness(first, 'go');
+    const held = () =>
+      queue.value<number>('select count(*)::int from taskq.tasks where lease_owner is not null');
+    await until(
+      async () => (await held()) === 0,
+      async () => JSON.stringify(await queue.counts()),
+    );
+    expect(
+      await queue.value<number>('select count(*)::int from witness where task_id = any ($1)', others),
+    ).toBe(0);
+  },
+);

@@ -1,17 +1,17 @@
 -- Marks a worker as asleep for at most _ms milliseconds, so that producers wake it, and returns in how many
 -- milliseconds the next task of its queues and types (null: any) is due, the pause of a queue ends, a rate allows the
 -- next start, or an open breaker may be tried (null: none is ahead). With _queues null it serves all queues that have a
--- live task; survey lists them, and what else the worker needs before it claims (see taskq.survey). The worker must
--- claim once more after this: a task committed before the mark was set has woken no worker. options: {"known": […]}
--- gives the queues to check where _queues is null, instead of a search; {"due": false} skips the search for the next
--- due task. Both searches cost as much as there are dead rows held by a snapshot in their way. extra has the schedules
--- that fire next (see taskq.upcoming_schedules).
+-- live task; context lists them, and what else the worker needs before it claims (see taskq.claim_context). The worker
+-- must claim once more after this: a task committed before the mark was set has woken no worker. options: {"known":
+-- […]} gives the queues to check where _queues is null, instead of a search; {"due": false} skips the search for the
+-- next due task. Both searches cost as much as there are dead rows held by a snapshot in their way. extra has the
+-- schedules that fire next (see taskq.upcoming_schedules).
 -- Arguments: _queues, those that it serves; _types, those that it handles.
 -- Granted to: worker.
 create or replace function taskq.mark_idle(
   _worker integer, _queues text[], _ms bigint, _types text[] default null, options jsonb default '{}'
 )
-returns table (due_ms double precision, survey jsonb, extra jsonb)
+returns table (due_ms double precision, context jsonb, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -46,12 +46,12 @@ begin
     on conflict (worker_id) do nothing;
   end if;
 
-  survey := taskq.survey(_types, jsonb_build_object('queues', is_looked_for));
+  context := taskq.claim_context(_types, jsonb_build_object('queues', is_looked_for));
   if options -> 'due' is distinct from 'false' then
     asked := coalesce(
       _queues,
       array(select jsonb_array_elements_text(
-        case when is_looked_for then survey -> 'queues' else options -> 'known' end
+        case when is_looked_for then context -> 'queues' else options -> 'known' end
       ))
     );
     select extract(epoch from min(event.at) - ts) * 1000 into due_ms

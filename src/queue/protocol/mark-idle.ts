@@ -1,13 +1,13 @@
 import type { Queryable } from '../../lib/database.ts';
+import { type ContextDocument, contextOf, type StoredContext } from './claim-context.ts';
 import type { UpcomingSchedule } from './fire-schedule.ts';
-import { type Survey, type SurveyDocument, surveyOf } from './survey.ts';
 
 export interface Idle {
   /**
    * Milliseconds until the next task of these queues and types is due; null: none waits, or the request left it out.
    */
   readonly dueMs: number | null;
-  readonly survey: Survey;
+  readonly context: StoredContext;
   /** The schedules that fire next. */
   readonly upcoming: readonly UpcomingSchedule[];
 }
@@ -31,15 +31,15 @@ export async function markIdle(
 ): Promise<Idle> {
   const rows = await db.query<{
     due_ms: number | null;
-    survey: SurveyDocument;
+    context: ContextDocument;
     extra: { readonly schedules: readonly UpcomingSchedule[] | null } | null;
   }>({
     name: 'taskq_mark_idle',
-    text: 'select due_ms, survey, extra from taskq.mark_idle($1, $2, $3, $4, $5)',
+    text: 'select due_ms, context, extra from taskq.mark_idle($1, $2, $3, $4, $5)',
     values: [workerId, queues, Math.ceil(ms), types, JSON.stringify(options)],
   });
-  const { due_ms: dueMs, survey, extra } = rows[0]!;
-  return { dueMs, survey: surveyOf(survey), upcoming: extra?.schedules ?? [] };
+  const { due_ms: dueMs, context, extra } = rows[0]!;
+  return { dueMs, context: contextOf(context), upcoming: extra?.schedules ?? [] };
 }
 
 /** Remove the mark: the worker is awake. */

@@ -2,8 +2,12 @@ import type { ClaimedTask } from '../../domain/task.ts';
 import { isUnanswered, type Queryable } from '../../lib/database.ts';
 import type { SerialQueue } from '../../lib/serial-queue.ts';
 import { Throttle } from '../../lib/throttle.ts';
+import {
+  type BreakerLimit,
+  readClaimContext,
+  type StoredContext,
+} from '../../queue/protocol/claim-context.ts';
 import { markIdle, unmarkIdle } from '../../queue/protocol/mark-idle.ts';
-import { type BreakerLimit, type Survey, survey } from '../../queue/protocol/survey.ts';
 import type { ClaimingWorker } from './claiming-worker.ts';
 
 export interface ClaimContextOptions {
@@ -33,7 +37,7 @@ interface IdleSearches {
 }
 
 /** Look up the queues at most this often. */
-const SURVEY_MS = 1000;
+const READ_MS = 1000;
 /** Take at most this many unknown queues from hints, which anyone may send. */
 const MOST_HINTED = 100;
 
@@ -58,7 +62,9 @@ const USUAL_QUEUE = 'default';
 export class ClaimContext {
   readonly #options: ClaimContextOptions;
   readonly #worker: ClaimingWorker;
-  #last: { readonly at: number; readonly types: readonly string[]; readonly found: Survey } | undefined;
+  #last:
+    | { readonly at: number; readonly types: readonly string[]; readonly found: StoredContext }
+    | undefined;
   #found: readonly string[] | undefined;
   /** Queues named by hints since the last search, and when: a search may miss what arrives while it runs. */
   readonly #hinted = new Map<string, number>();
@@ -74,14 +80,14 @@ export class ClaimContext {
 
   /** Find the queues to claim from; searches at most once a second. */
   async queuesNow(): Promise<readonly string[]> {
-    const isDue = this.#servesAll && this.#queueSearches.isDue(performance.now(), SURVEY_MS);
+    const isDue = this.#servesAll && this.#queueSearches.isDue(performance.now(), READ_MS);
     if (isDue && this.#queueSearches.isCostly) this.#findBeside();
-    else if (isDue) await this.#surveyWithQueues(this.#worker.db);
-    while (!this.#isFresh) await this.#survey();
+    else if (isDue) await this.#readWithQueues(this.#worker.db);
+    while (!this.#isFresh) await this.#read();
     return this.#served;
   }
 
-  /** The known queues; none if the types have changed since the last survey, which also brings the timeouts. */
+  /** The known queues; none if the types have changed since they were last read, with the timeouts. */
   queuesKnown(): readonly string[] {
     return this.#last?.types === this.#worker.types ? this.#served : [];
   }
@@ -95,9 +101,9 @@ export class ClaimContext {
     const { isCostly } = this.#queueSearches;
     const findsQueues = this.#servesAll && !isCostly && this.#queueSearches.isDue(now);
     const findsDue = !this.#dueSearches.isCostly || this.#dueSearches.isDue(now);
-    if (this.#servesAll && isCostly && this.#queueSearches.isDue(now, SURVEY_MS)) this.#findBeside();
+    if (this.#servesAll && isCostly && this.#queueSearches.isDue(now, READ_MS)) this.#findBeside();
     const due = await this.#mark(ms, { findsQueues, findsDue });
-    while (!this.#isFresh) await this.#survey();
+    while (!this.#isFresh) await this.#read();
     return { ...due, queues: this.#served };
   }
 
@@ -128,6 +134,11 @@ export class ClaimContext {
     return this.#last?.found.breakers[type];
   }
 
+  /** Whether a group of this queue stops at a dead letter. */
+  stopsAtDead(queue: string): boolean {
+    return this.#last?.found.holdingQueues.includes(queue) ?? false;
+  }
+
   get #servesAll(): boolean {
     return this.#worker.queues === null;
   }
@@ -137,28 +148,28 @@ export class ClaimContext {
   }
 
   get #isFresh(): boolean {
-    return this.#last?.types === this.#worker.types && performance.now() - this.#last.at <= SURVEY_MS;
+    return this.#last?.types === this.#worker.types && performance.now() - this.#last.at <= READ_MS;
   }
 
-  /** Use the survey that was started at `askedAt`. */
-  #take(found: Survey, types: readonly string[], askedAt: number): void {
+  /** Use what was asked for at `askedAt`. */
+  #take(found: StoredContext, types: readonly string[], askedAt: number): void {
     this.#last = { at: performance.now(), types, found };
     if (found.queues === null) return;
     this.#found = found.queues;
     for (const [queue, at] of this.#hinted) if (at < askedAt) this.#hinted.delete(queue);
   }
 
-  async #survey(): Promise<void> {
+  async #read(): Promise<void> {
     const types = this.#worker.types;
     const began = performance.now();
-    this.#take(await survey(this.#worker.db, types, { queues: false }), types, began);
+    this.#take(await readClaimContext(this.#worker.db, types, { queues: false }), types, began);
   }
 
-  async #surveyWithQueues(db: Queryable): Promise<void> {
+  async #readWithQueues(db: Queryable): Promise<void> {
     const types = this.#worker.types;
     const began = performance.now();
     try {
-      this.#take(await this.#queueSearches.run(() => survey(db, types)), types, began);
+      this.#take(await this.#queueSearches.run(() => readClaimContext(db, types)), types, began);
     } catch (error) {
       if (db === this.#worker.db && isUnanswered(error)) throw error;
       this.#worker.onStatementFailed(error);
@@ -171,7 +182,7 @@ export class ClaimContext {
     const before = new Set(this.#served);
     const { serial, beside } = this.#options;
     void serial
-      .run(() => this.#surveyWithQueues(beside))
+      .run(() => this.#readWithQueues(beside))
       .finally(() => {
         this.#isFinding = false;
         if (this.#served.some((queue) => !before.has(queue))) this.#options.onFound();
@@ -186,7 +197,7 @@ export class ClaimContext {
     const began = performance.now();
     try {
       const idle = { ...worker, ...(!findsQueues && { known }), ...(!findsDue && { due: false as const }) };
-      const { dueMs, survey: found, upcoming } = await markIdle(db, idle, ms);
+      const { dueMs, context: found, upcoming } = await markIdle(db, idle, ms);
       this.#worker.onUpcoming(upcoming);
       const now = performance.now();
       // If only one of the two is done next time, its time shows which of them is slow.

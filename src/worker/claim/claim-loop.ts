@@ -94,7 +94,7 @@ class ClaimLoop {
     if (this.#idle.isMarked && (isNone(room) || this.#arrivals.isDense(performance.now())))
       await this.#idle.unmark();
     if (isNone(room)) return this.#waitForRoom();
-    // The task that woke the worker is waiting: claim before any survey.
+    // The task that woke the worker is waiting: claim before looking for queues.
     const queues = this.#isWoken ? context.queuesKnown() : await context.queuesNow();
     this.#heldUp = Math.min(this.#heldUp, host.groupedOutcomes);
     if (claimer.found.waitsForPlaces || (this.#wasShort && this.#mayFreeSlot)) await this.#outcomeComes();

@@ -194,6 +194,11 @@ export class Executor {
     this.#release(({ task }) => task.type === type);
   }
 
+  /** Give back the waiting tasks of a group. */
+  releaseGroup(queue: string, group: string): void {
+    this.#release(({ task }) => task.groupKey === group && task.queue === queue);
+  }
+
   /** Ask all running attempts to end. */
   abortAll(reason: AbortReason): void {
     for (const { attempt } of this.#ledger.started()) attempt.abort(reason);

@@ -1,4 +1,4 @@
-import type { BreakerLimit } from '../../queue/protocol/survey.ts';
+import type { BreakerLimit } from '../../queue/protocol/claim-context.ts';
 
 /**
  * Counts the failures of this worker by type. The database opens a breaker with the next claim; tasks claimed ahead

@@ -124,13 +124,13 @@ const STATEMENTS: readonly (readonly [name: string, run: (world: World) => Promi
     },
   ],
   [
-    'mark_idle, unmark_idle and survey',
+    'mark_idle, unmark_idle and claim_context',
     async ({ me, locked }) => {
       for (const { id } of [me, locked]) {
         await me.session.rows("select from taskq.mark_idle($1, null, 1000, '{work}')", id);
         await me.session.rows('select taskq.unmark_idle($1)', id);
       }
-      await me.session.rows("select taskq.survey('{work}')");
+      await me.session.rows("select taskq.claim_context('{work}')");
     },
   ],
   [

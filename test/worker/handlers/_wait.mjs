@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Snooze } from 'taskq';
+import { Dead, Snooze } from 'taskq';
 import { recorded, witness } from './_witness.mjs';
 
 /**
@@ -23,6 +23,8 @@ export async function wait(payload, ctx) {
   await witness(ctx, 'end', run);
   if (ends === 'throw') throw new Error(`run ${run} failed`);
   if (ends === 'snooze') throw new Snooze('1ms');
+  if (ends === 'hold') throw new Snooze('1h', { hold: 'group' });
+  if (ends === 'die') throw new Dead('no way');
   return { run, pid: process.pid };
 }
 

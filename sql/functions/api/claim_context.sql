@@ -1,11 +1,11 @@
 -- Returns what a worker needs to know before it claims, as one document: the queues that have a live task (`default` if
 -- none has, but a workflow without steps asks for a claim), the timeouts that apply to tasks without their own, the
--- types that keep the log of every attempt, and when the breakers of types open. options: {"queues": false} skips the
--- search for the queues (null then), which costs as much as there are dead rows held by a snapshot before their live
--- ones.
+-- types that keep the log of every attempt, when the breakers of types open, and the queues whose groups stop at a dead
+-- letter. options: {"queues": false} skips the search for the queues (null then), which costs as much as there are dead
+-- rows held by a snapshot before their live ones.
 -- Arguments: _types, those that the caller handles.
 -- Granted to: worker.
-create or replace function taskq.survey(_types text[], options jsonb default '{}')
+create or replace function taskq.claim_context(_types text[], options jsonb default '{}')
 returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -16,7 +16,7 @@ declare
   queues text[];
 begin
   if options <> '{}' then
-    perform taskq.refuse_unknown_options('survey', options, '{queues}');
+    perform taskq.refuse_unknown_options('claim_context', options, '{queues}');
   end if;
   if options -> 'queues' is distinct from 'false' then
     queues := array(select taskq.find_queues());
@@ -40,7 +40,8 @@ begin
     'breakers', coalesce((
       select jsonb_object_agg(name, breaker - 'probe_after_ms') from taskq.task_types
       where name = any (_types) and breaker is not null
-    ), '{}')
+    ), '{}'),
+    'holding_queues', to_jsonb(array(select name from taskq.queues where group_on_dead = 'hold'))
   );
 end
 $$;
