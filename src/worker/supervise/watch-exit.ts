@@ -1,5 +1,4 @@
-import { writeSync } from 'node:fs';
-import { EVENTS } from '../log/events.ts';
+import { writeLastLine } from '../log/last-line.ts';
 
 export interface ExitWatchOptions {
   readonly workerId: number;
@@ -17,21 +16,8 @@ export function watchExit({ workerId, running, hurry }: ExitWatchOptions): () =>
   const onExit = (code: number) => {
     if (hurry.aborted) return;
     process.exitCode = 1;
-    const [level, msg] = EVENTS['worker.exited'];
-    const line = {
-      level,
-      time: new Date().toISOString(),
-      event: 'worker.exited',
-      worker_id: workerId,
-      exit_code: code,
-      task_ids: running().slice(0, 100),
-      msg,
-    };
-    try {
-      writeSync(1, `${JSON.stringify(line)}\n`);
-    } catch {
-      // Nothing reads the log, or not fast enough.
-    }
+    const held = { worker_id: workerId, task_ids: running().slice(0, 100) };
+    writeLastLine(1, 'worker.exited', { ...held, exit_code: code });
   };
   process.on('exit', onExit);
   return () => process.off('exit', onExit);

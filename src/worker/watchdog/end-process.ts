@@ -1,13 +1,11 @@
-import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeOf } from '../../domain/outcome.ts';
-import type { Lease } from '../../domain/task.ts';
 import { type Database, openDatabase } from '../../lib/database.ts';
 import type { SynchronousCommit } from '../../lib/synchronous-commit.ts';
 import { giveBack } from '../../queue/protocol/give-back.ts';
 import { settle } from '../../queue/protocol/settle.ts';
 import { processClock } from '../lease/lease-table.ts';
-import { EVENTS } from '../log/events.ts';
+import { writeLastLine } from '../log/last-line.ts';
 import type { Verdict } from './decide-unresponsive.ts';
 
 /** The process whose main thread is blocked. */
@@ -46,11 +44,11 @@ export async function endProcess(
   if (!isStillBlocked()) return db.close(0);
   // Tasks that could not be written are left until their leases run out.
   if (isConnected) await record(db, blocked.workerId, verdict).catch(() => {});
-  try {
-    writeSync(blocked.logDescriptor, lastLine(blocked, verdict.blamed?.row));
-  } catch {
-    // Nothing reads the log, or not fast enough.
-  }
+  const blamed = verdict.blamed?.row;
+  writeLastLine(blocked.logDescriptor, 'worker.unresponsive', {
+    worker_id: blocked.workerId,
+    ...(blamed && { task_id: blamed.id }),
+  });
   process.kill(process.pid, 'SIGKILL');
 }
 
@@ -71,16 +69,4 @@ async function whileBusy(ask: () => Promise<readonly { readonly answer: string }
     if (!answers.some(({ answer }) => answer === 'busy')) return;
     await sleep(50);
   }
-}
-
-function lastLine(blocked: BlockedProcess, blamed: Lease | undefined): string {
-  const [level, msg] = EVENTS['worker.unresponsive'];
-  return `${JSON.stringify({
-    level,
-    time: new Date().toISOString(),
-    event: 'worker.unresponsive',
-    worker_id: blocked.workerId,
-    ...(blamed && { task_id: blamed.id }),
-    msg,
-  })}\n`;
 }
