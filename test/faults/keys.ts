@@ -117,7 +117,8 @@ async function produce(url: string, figures: Figures, over: AbortSignal): Promis
       if (Math.random() < 1 / CANCELLED) await cancelOne(client, figures);
       else await produceOnce(client, figures);
     } catch (error) {
-      // 57P0x: terminated, or the server is down. The commit may have been lost with the answer, too: nothing is counted of it here.
+      // Terminated, or the server is down: the commit may have been lost with the answer, so nothing is counted of it
+      // here. Or a cancel found its task locked by another producer.
       if (!isBroken(error)) throw error;
       figures.broken += 1;
       await client.end().catch(() => {});
@@ -218,7 +219,7 @@ interface Key {
 function isBroken(error: unknown): boolean {
   const { code, message } = error as { code?: string; message: string };
   return (
-    /^57P0/.test(code ?? '') ||
+    /^(57P0|55P03)/.test(code ?? '') ||
     /Connection terminated|ECONNRESET|EPIPE|not queryable/.test(`${code} ${message}`)
   );
 }

@@ -974,15 +974,21 @@ describe('claiming a task by its id', () => {
   });
 
   test('takes none of a group that was paused, or has a lower limit, since it got its slot', async () => {
-    await setQueue({ group_limit: 5 });
+    await setQueue({ group_limit: 5, max_running: 10, rate: '1/1h', burst: 10 });
     const ids = await enqueueSome(queue.admin, 3, { group: 'ann' });
     const me = await worker();
+    const spent = () =>
+      queue.admin.value<number>(
+        'select count(*)::int from taskq.limit_states where used_to > clock_timestamp()',
+      );
     // Slots, but no worker for them.
     await me.claim({ types: ['other'] });
     await queue.admin.rows("select taskq.pause_group('default', 'ann')");
     expect(await claimOne(me, ids[0]!)).toEqual([]);
+    expect(await spent()).toBe(0);
     await queue.admin.rows("select taskq.resume_group('default', 'ann')");
     expect(await claimOne(me, ids[0]!)).toEqual([{ id: ids[0] }]);
+    expect(await spent()).toBe(1);
     await setQueue({ group_limit: 1 });
     expect(await claimOne(me, ids[1]!)).toEqual([]);
   });

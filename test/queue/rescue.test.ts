@@ -265,6 +265,7 @@ describe('after a step of the clock', () => {
     await queue.admin.rows('select pg_sleep(0.002)');
     await worker.heartbeat([]);
     const due = await enqueue(queue.admin);
+    const bulk = await enqueueSome(queue.admin, 3);
     await step(-HOUR_MS);
     const delayed = await enqueue(queue.admin, { delay_ms: 60_000 });
     const { extra } = (await queue.admin.row<{ extra: { options: object } }>(
@@ -276,7 +277,7 @@ describe('after a step of the clock', () => {
     ];
     const waits = async (id: string) =>
       ((await liveRow(queue.admin, id))!.available_at as Date).getTime() - now.getTime();
-    for (const id of [due, passed]) expect(await waits(id)).toBeLessThanOrEqual(0);
+    for (const id of [due, passed, ...bulk]) expect(await waits(id)).toBeLessThanOrEqual(0);
     expect(await waits(delayed)).toBeGreaterThan(50_000);
     expect(await waits(retried)).toBeGreaterThan(10_000);
     expect(await waits(retried)).toBeLessThanOrEqual(21_000);

@@ -51,6 +51,7 @@ begin
       select t.ctid from taskq.tasks t
       where t.id = _id and t.status = 'pending' and t.lease_owner is null and (t.available_at <= ts) is true
         and taskq.may_start(t.expires_at, t.started_at, ts)
+        and (t.gate is null or taskq.find_out_of_turn(array[t.ctid], null, ts) is null)
       for no key update skip locked
     ), null, null, null, 1, ts);
   end if;

@@ -51,7 +51,11 @@ begin
     where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
       and t.available_at > _ts and t.available_at < 'infinity' and t.lease_owner is null
       and (
-        (t.created_at > _ts and t.available_at <= greatest(_clock_was, t.created_at))
+        -- The tasks of a bulk are available a little after they are due: see taskq.new_task.
+        (
+          t.created_at > _ts and greatest(_clock_was, t.created_at)
+            >= case when t.started_at is null then t.not_before else t.available_at end
+        )
         or (t.started_at > _ts and t.available_at >= t.started_at)
       )
     for update skip locked
@@ -60,7 +64,9 @@ begin
     with due as (
       update taskq.tasks t
       set available_at = case
-          when t.created_at > _ts and t.available_at <= greatest(_clock_was, t.created_at) then _ts
+          when t.created_at > _ts and greatest(_clock_was, t.created_at)
+            >= case when t.started_at is null then t.not_before else t.available_at end
+          then _ts
           else _ts + (t.available_at - t.started_at) end
       where t.ctid = any (rows_at)
       returning t.queue

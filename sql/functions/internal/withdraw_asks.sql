@@ -15,7 +15,8 @@ as $$
     cross join lateral (select r.* from taskq.tasks r where r.id = changed.id and r.gate = 'd' limit 1) as t
     cross join lateral (
       select l.ctid as row_at from taskq.asks l
-      where l.queue = t.queue and l.due_at = t.not_before and l.task_id = t.id
+      -- By the index of groups: thousands of tasks may wait for the same time.
+      where l.queue || '' = t.queue and l.key = t.group_key and l.due_at = t.not_before and l.task_id = t.id
       limit 1
       for update skip locked
     ) as a
