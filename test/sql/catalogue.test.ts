@@ -116,6 +116,7 @@ const PURE = [
   'task_options',
   'tick_text',
   'type_options',
+  'unlimited',
   'why_stopped',
   'without_values',
   'workflow_callback',

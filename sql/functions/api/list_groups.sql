@@ -66,7 +66,8 @@ begin
       limit _limit
     )
   )
-  select k.key, g.group_limit, nullif(s.most, 2147483647), s.rate, taskq.burst_of(taskq.rate_of(s.rate), s.burst),
+  select k.key, g.group_limit, nullif(s.most, taskq.unlimited()), s.rate,
+    taskq.burst_of(taskq.rate_of(s.rate), s.burst),
     n.holding, n.waiting, n.delayed, g.paused_at, g.paused_by,
     g.pause_reason,
     case when s.most = 0 then jsonb_build_object('stops', taskq.stops_of_group(_queue, k.key, ts)) end

@@ -20,7 +20,7 @@ begin
   perform taskq.refuse_name('show_group', 'group', _group);
   return (
     select jsonb_build_object(
-      'queue', _queue, 'name', _group, 'group_limit', g.group_limit, 'slots', nullif(s.most, 2147483647),
+      'queue', _queue, 'name', _group, 'group_limit', g.group_limit, 'slots', nullif(s.most, taskq.unlimited()),
       'rate', s.rate, 'burst', r.burst,
       'next_slot_at', case when r.slots < 1 then taskq.next_slot_at(r.used_to, r.each_us, r.burst, 1) end,
       'holding', n.holding, 'waiting', n.waiting, 'delayed', n.delayed,

@@ -107,7 +107,7 @@ begin
       order by a.queue, a.key, a.due_at desc, a.id desc
     ) as last on last.queue = g.queue and last.key = g.key
     cross join lateral taskq.group_slots(g.queue, g.key, _ts) as l
-    where not l.is_strict or l.most = 2147483647 or last.id is null or not exists (
+    where not l.is_strict or l.most = taskq.unlimited() or last.id is null or not exists (
       select from taskq.asks later
       where later.queue || '' = g.queue and later.key = g.key and later.due_at = last.due_at and later.id > last.id
         and later.task_id is not null

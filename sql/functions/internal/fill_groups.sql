@@ -33,7 +33,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  unlimited constant integer := 2147483647;
+  unlimited constant integer := taskq.unlimited();
   -- A group gets its share, and asks again if it has more: so groups take turns. One with a limit gets up to ten in any
   -- case: mostly that is all of its slots.
   share constant integer := greatest(_most / greatest(cardinality(array_remove(_group_keys, '')), 1), 1);

@@ -45,7 +45,7 @@ begin
     cross join lateral taskq.group_slots(g.queue, g.group_key, _ts) as l
     left join lateral (
       select t.priority, t.id from taskq.tasks t
-      where l.most between 1 and 2147483646 and l.is_strict
+      where l.most > 0 and l.most < taskq.unlimited() and l.is_strict
         and t.queue || '' = g.queue and t.group_key = g.group_key and t.gate = 'w'
         and taskq.may_start(t.expires_at, t.started_at, _ts)
       order by t.priority, t.id
@@ -53,7 +53,7 @@ begin
     ) as first on true
     left join lateral (
       select count(*) as tasks from taskq.slot_holders(g.queue, g.group_key) as h
-      where l.most < 2147483647 and (h.lease_owner is not null or h.started_at is not null)
+      where l.most < taskq.unlimited() and (h.lease_owner is not null or h.started_at is not null)
     ) as begun on true
     cross join lateral (
       select u.*, row_number() over (partition by u.started_at is null order by u.priority, u.id) as nth
@@ -61,7 +61,10 @@ begin
     ) as s
     where l.most = 0 or (
       s.started_at is null
-      and ((first.priority, first.id) < (s.priority, s.id) or (l.most < 2147483647 and s.nth > l.most - begun.tasks))
+      and (
+        (first.priority, first.id) < (s.priority, s.id)
+        or (l.most < taskq.unlimited() and s.nth > l.most - begun.tasks)
+      )
     )
   );
 end

@@ -48,7 +48,7 @@ begin
         select n.step
         from (
           select s.step from unnest(_flows, _names) as s (workflow_id, step)
-          where s.workflow_id = bad.workflow_id and s.step is not null
+          where s.workflow_id = bad.workflow_id and s.step is not null and s.step is distinct from _names[bad.child]
           union all
           select s.step from taskq.workflow_steps s where s.workflow_id = bad.workflow_id and _new is null
         ) as n

@@ -6,7 +6,8 @@ create or replace function taskq.free_slots_of(_group taskq.group_turn, _share i
 returns table (room integer, slots integer, in_turn integer)
 language sql immutable parallel safe
 as $$
-  select r.room, s.slots, least(s.slots, case _group.most when 2147483647 then _share else greatest(_share, 10) end)
+  select r.room, s.slots,
+    least(s.slots, case _group.most when taskq.unlimited() then _share else greatest(_share, 10) end)
   from (select greatest(_group.most - _group.held + coalesce(_group.taken_back, 0), 0) as room) as r
   cross join lateral (
     select least(r.room, _group.allowed + coalesce(_group.unused, 0), _group.burst) as slots

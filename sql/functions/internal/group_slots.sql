@@ -1,6 +1,6 @@
--- Returns how many tasks of a group may have a slot now (most): its own limit, else its queue's, else 2147483647 (no
--- limit); 0 while it is stopped: paused, at a dead letter, or by a task that snoozed it. And its rate and burst (null:
--- none), its own or its queue's, and whether its queue's groups keep their order (see taskq.set_queue).
+-- Returns how many tasks of a group may have a slot now (most): its own limit, else its queue's, else
+-- taskq.unlimited(); 0 while it is stopped: paused, at a dead letter, or by a task that snoozed it. And its rate and
+-- burst (null: none), its own or its queue's, and whether its queue's groups keep their order (see taskq.set_queue).
 --
 -- Inlined into the calling statement, which is why it names its schema and has no `set` clause.
 create or replace function taskq.group_slots(_queue text, _key text, _ts timestamptz)
@@ -20,7 +20,7 @@ as $$
         and t.available_at > _ts
       limit 1
     ) then 0
-    else coalesce(o.group_limit, q.group_limit, 2147483647)
+    else coalesce(o.group_limit, q.group_limit, taskq.unlimited())
   end,
   coalesce(o.rate, q.group_rate), case when o.rate is null then q.group_burst else o.burst end,
   q.group_order is distinct from 'relaxed'

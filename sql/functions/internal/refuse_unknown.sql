@@ -25,7 +25,7 @@ begin
     )
       using errcode = 'invalid_parameter_value', constraint = 'the_type_is_known',
         detail = jsonb_build_object('known', known[:1000], 'unknown', unknown[:1000])::text,
-        hint = 'correct it, run taskq types add, or call taskq.enqueue with {"allow_unknown": true}';
+        hint = 'correct it, run taskq types add, or pass the option {"allow_unknown": true}';
   end if;
 end
 $$;

@@ -58,7 +58,7 @@ begin
         from unnest('{h,s}'::"char"[]) as held (gate)
         cross join lateral (
           select from taskq.tasks t
-          where t.queue || '' = f.queue and t.group_key = f.key and t.gate = held.gate and s.most < 2147483647
+          where t.queue || '' = f.queue and t.group_key = f.key and t.gate = held.gate and s.most < taskq.unlimited()
           limit s.most
         ) as t
       )

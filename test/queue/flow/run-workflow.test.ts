@@ -146,6 +146,11 @@ describe('refused, with nothing stored:', () => {
       [step('resize'), step('b', 'resise')],
       'run_workflow: step "b" waits for "resise", which is no step of the workflow (did you mean "resize"?)',
     ],
+    [
+      'an unknown parent with a name like its own, which is not suggested',
+      [step('resize'), step('b1', 'b2')],
+      'run_workflow: step "b1" waits for "b2", which is no step of the workflow',
+    ],
     ['a step twice', [step('a'), step('b'), step('a')], 'run_workflow: step "a" is given twice'],
     [
       'a parent twice',
