@@ -28,8 +28,8 @@ in TypeScript it can also be a number of milliseconds.
 
 ## Commands
 
-Every command prints data to stdout and everything else to stderr. With \`--json\` it prints one document: keys are the
-names of columns, ids are strings, and numbers of any size are exact.
+Every command prints data to stdout and everything else to stderr. With \`--json\` it prints one document (\`events\`
+and \`show --follow\`: one a line): keys are the names of columns, ids are strings, and numbers of any size are exact.
 
 ${await summaries()}
 ## Options of commands

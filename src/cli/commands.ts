@@ -27,7 +27,7 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
       },
       {
         name: 'explain',
-        summary: 'say why a task does not run, or where it runs',
+        summary: 'show why a task does not run, or where it is running',
         load: async () => (await import('./commands/explain.ts')).explain,
       },
       {
@@ -77,7 +77,7 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
       },
       {
         name: 'operations',
-        summary: 'list, show, follow and stop verbs on many tasks that workers go on with',
+        summary: 'list, show, follow and stop operations on many tasks, which workers run',
         load: async () => (await import('./commands/operations.ts')).operations,
       },
       {
@@ -112,7 +112,7 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
       },
       {
         name: 'schedule',
-        summary: 'list, add, preview, pause and run what is enqueued again and again',
+        summary: 'list, add, preview, pause and run schedules: tasks enqueued at set times',
         load: async () => (await import('./commands/schedule.ts')).schedule,
       },
       {
@@ -162,7 +162,7 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
       },
       {
         name: 'serve',
-        summary: 'serve the HTTP API',
+        summary: 'serve the web pages and the HTTP API',
         load: async () => (await import('./commands/serve.ts')).serve,
       },
       {

@@ -86,13 +86,13 @@ export const SETTINGS = {
     key: 'queues',
     env: ['TASKQ_QUEUES'],
     flag: '--queues',
-    help: 'queues to serve; default: all',
+    help: 'queues to serve; without it: every queue',
   }),
   types: listSetting({
     key: 'types',
     env: ['TASKQ_TYPES'],
     flag: '--types',
-    help: 'types to serve; default: all that have a handler',
+    help: 'types to serve; without it: all that have a handler',
   }),
   handlers: {
     ...textSetting({

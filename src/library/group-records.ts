@@ -28,7 +28,7 @@ export interface GroupRecord {
   readonly delayed: number;
   /** Null: it is not paused. */
   readonly pause: GroupPause | null;
-  /** What stops it: a pause, a dead letter, or a task that put it off; empty: nothing. */
+  /** What stops it: a pause, a dead letter, or a task that snoozed it; empty: nothing. */
   readonly stops: readonly GroupStop<Date>[];
 }
 

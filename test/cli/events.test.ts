@@ -46,7 +46,7 @@ test('prints what has ended, as lines or as objects, and goes on after a positio
   expect(await project.run(['events', '--after', 'yesterday'])).toMatchObject({
     code: 2,
     stdout: '',
-    stderr: expect.stringContaining('position yesterday: expected that of an event'),
+    stderr: expect.stringContaining('--after "yesterday": expected the position of an event'),
   });
   const elsewhere = await project.run(['events', '--json', '--after', all[0]!.position.replace(/^\d+/, '1')]);
   expect(JSON.parse(elsewhere.stderr)).toMatchObject({ error: { code: 'events_lost' } });

@@ -266,6 +266,14 @@ describe('a handlers directory', () => {
         expect(printed).toMatch(/bad\.ts: unknown option "isolatoin" \(did you mean "isolation"\?\)/),
     ],
     [
+      'an option beside an object, which takes none from there',
+      { 'bad.mjs': "export default { run() {} }; export const timeout = '1s';" },
+      (printed) =>
+        expect(printed).toMatch(
+          /bad\.mjs: exports "timeout" beside a handler object: put it into the object/,
+        ),
+    ],
+    [
       'two files of one type',
       { 'bad.mjs': 'export default () => 1', 'bad.ts': 'export default () => 1' },
       (printed) => expect(printed).toMatch(/two files handle bad: .*bad\.(mjs|ts).*bad\.(mjs|ts)/),

@@ -1,5 +1,7 @@
+import { badOption } from '../../lib/bad-option.ts';
 import type { Queryable } from '../../lib/database.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
+import { shown } from '../../lib/shown.ts';
 import type { EventRow } from '../../queue/inspect/read-events.ts';
 import { printable } from '../present/printable.ts';
 import { localTime } from '../present/times.ts';
@@ -31,9 +33,14 @@ Store the position of the last event processed and start after it next time: you
       context.database(),
       import('../../queue/inspect/event-pages.ts'),
     ]);
+    const { after } = options;
+    if (after !== undefined && after !== 'now' && !POSITION.test(after))
+      throw badOption(
+        `--after ${shown(after)}: expected the position of an event (taskq events --json), or now`,
+      );
     const follows = options.follow === true;
     if (follows) await noteUnrecorded(context, db);
-    const pages = eventPages(db, { after: options.after, follows, signal: context.signal });
+    const pages = eventPages(db, { after, follows, signal: context.signal });
     let isEmpty = true;
     for await (const page of pages) {
       for (const event of page) {
@@ -44,6 +51,9 @@ Store the position of the last event processed and start after it next time: you
     if (isEmpty && !follows) await noteUnrecorded(context, db);
   },
 };
+
+/** Begins like the position of an event; the database checks the rest. */
+const POSITION = /^\d+:/;
 
 /** Explain why there is no event, if no queue records any. */
 async function noteUnrecorded({ output }: Context, db: Queryable): Promise<void> {

@@ -73,8 +73,8 @@ async function firstOfStoppedGroups(db: Database, tasks: readonly TaskRow[]): Pr
 const COLUMNS = `
 Columns:
   STEP     its name in its workflow; left out if no task of the page has one
-  STATUS   pending: waits for its time, for another attempt or for a worker; leased: claimed by a worker, waits for a free
-           slot; running; completed; cancelled; expired: its --expires passed before it started; dead: a dead letter
+  STATUS   blocked: waits for the parents of its step or for a slot of its group; pending: waits for its time, for another
+           attempt or for a worker; leased: claimed by a worker, waits for a free slot; running; completed; cancelled; expired: its --expires passed before it started; dead: a dead letter
   PRI      priority, 0 (most urgent) to 9
   FAILED   failed attempts, of the maximum
   WHEN     when the task is due, started or ended`;

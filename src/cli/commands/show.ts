@@ -37,7 +37,7 @@ export const show: CliCommand<{ readonly follow?: true }> = {
 
 const FOLLOW = `
 --follow prints the lines of the task's log, the errors of its attempts and its progress on stdout within 2 seconds,
-whatever worker runs it, then its result. Exit codes are those of enqueue --wait: 0 completed, 1 otherwise. Ctrl-C ends
+whichever worker runs it, then its result. Exit codes are those of enqueue --wait: 0 completed, 1 otherwise. Ctrl-C ends
 only the following. With --json, an object a line: event is line, error, progress, status or end. No lines are shown of
 a type with --keep-log none.`;
 

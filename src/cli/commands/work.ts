@@ -33,8 +33,8 @@ function declare(command: Command): void {
       '--processes <n>',
       'number of worker processes; with more than one, those that die are restarted (1)',
     )
-    .option('--queues <a,b>', 'queues to serve; default: all')
-    .option('--types <a,b>', 'types to serve; default: all that have a handler')
+    .option('--queues <a,b>', 'queues to serve; without it: every queue')
+    .option('--types <a,b>', 'types to serve; without it: all that have a handler')
     .option('--handlers <dir>', 'directory of the handlers (./handlers)')
     .option('--isolation <inline|process>', 'where handlers run unless they set it themselves (inline)')
     .option('--until-idle', 'exit when no task is running, due, snoozed or waiting for a retry')

@@ -26,7 +26,7 @@ export interface StagedOptions {
 export function declareStaged(command: Command): Command {
   return command
     .option('--canary <n>', 'revive n first; the others when these have ended')
-    .option('--rate <n/duration>', 'at most that many in that time: 50/1m')
+    .option('--rate <n/duration>', 'at most n tasks per duration: 50/1m')
     .option('--stop-at <percent>', 'stop when more of them died again: 20% (with --canary: 0%)')
     .option('--patch <json>', 'a JSON merge patch of each payload: {"currency": "EUR", "note": null}')
     .option('--expect <n>', 'start only if n tasks match')

@@ -25,7 +25,7 @@ export function formatWorkers(workers: readonly ListedWorker[], screen: Screen):
         align: 'right',
       },
       { title: 'POLL', leaves: 2, cell: ({ poll_ms }) => durationText(poll_ms), align: 'right' },
-      { title: 'QUEUES', leaves: 6, cell: ({ queues }) => queues?.join(',') ?? 'all', shrinksTo: 8 },
+      { title: 'QUEUES', leaves: 6, cell: ({ queues }) => queues?.join(',') ?? '(every)', shrinksTo: 8 },
       { title: 'TYPES', leaves: 5, cell: ({ types }) => types.join(','), shrinksTo: 8 },
       { title: 'STARTED', leaves: 3, cell: ({ started_at }) => relativeTime(started_at, screen.now) },
       { title: 'HEARTBEAT', leaves: 4, cell: ({ heartbeat_at }) => relativeTime(heartbeat_at, screen.now) },

@@ -50,7 +50,7 @@ const start: Route = {
   path: '/operations',
   role: 'operator',
   summary:
-    'Start a verb on all tasks that match, or named ones. Workers go on with it, whatever becomes of the client. `filter` takes the parameters of `GET tasks`; an empty one needs `expect` or `dryRun`. `changes` are those of an edit, `patch` is a JSON merge patch of each payload.',
+    'Start a verb on all tasks that match, or named ones. Workers continue it even if the client disconnects. `filter` takes the parameters of `GET tasks`; an empty one needs `expect` or `dryRun`. `changes` are those of an edit, `patch` is a JSON merge patch of each payload.',
   body: input(
     {
       ...{ verb: { type: 'string', enum: OPERATION_VERBS }, filter: FILTER, dryRun: FLAG },

@@ -102,7 +102,7 @@ const explain: Route = {
   method: 'GET',
   path: '/tasks/{id}/explain',
   role: 'viewer',
-  summary: 'Say why a task does not run, or where it runs.',
+  summary: 'Show why a task does not run, or where it is running.',
   answers: answers200('Its causes', ref('Explanation')),
   async handle({ path, db, caller }) {
     const found = await explainTask(db, checkedTaskId(path.id));

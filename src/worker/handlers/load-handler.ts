@@ -57,7 +57,9 @@ export async function loadHandler(type: string, path: string): Promise<Handler> 
     // CommonJS compiled from ESM: `module.exports.default`.
     const exported = exports.default as { default?: unknown } | undefined;
     const definition = isDefinition(exported) ? exported : (exported?.default ?? exported);
-    return handlerOf(type, path, definition, optionsBeside(exports));
+    const beside = optionsBeside(exports);
+    if (isDefinition(definition)) refuseBeside(Object.keys(beside));
+    return handlerOf(type, path, definition, beside);
   } catch (error) {
     if (!(error instanceof TaskqError)) throw error;
     const message = error.message.startsWith(path) ? error.message : `${path}: ${error.message}`;
@@ -119,6 +121,13 @@ function optionsBeside(exports: Readonly<Record<string, unknown>>): Record<strin
     OPTIONS.includes(name) || (!isOtherFunction(value) && nearest(name, OPTIONS).length > 0);
   const named = Object.entries(exports).filter(([name]) => name !== 'default' && name !== 'run');
   return Object.fromEntries(named.filter(isMeant));
+}
+
+/** Refuse options that are exported beside a handler object: only a bare function takes them. */
+function refuseBeside(names: readonly string[]): void {
+  const own = names.filter((name) => OPTIONS.includes(name));
+  if (own.length === 0) return;
+  throw refused(`exports "${own.join('", "')}" beside a handler object: put it into the object`);
 }
 
 /** A function exported for other files, such as `schemaOf`; a schema may be a function too. */

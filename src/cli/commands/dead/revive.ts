@@ -69,7 +69,7 @@ export const reviveDead: CliCommand<Options> = {
 };
 
 const STAGED = `
-With --canary, --rate, --stop-at, --patch or --expect it is an operation: workers go on with it if this command ends
+With --canary, --rate, --stop-at, --patch or --expect it is an operation: workers continue it if this command ends
 (Ctrl-C, --detach), and taskq operations lists, shows and stops it. The exit code is then that of taskq operations wait.`;
 
 function reviveOptions({ delay, maxAttempts }: Options, payload: StoredPayload | undefined): ReviveOptions {

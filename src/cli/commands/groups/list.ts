@@ -51,4 +51,4 @@ Columns:
   HOLDING    tasks that have a slot
   WAITING    tasks that wait for a slot
   DELAYED    tasks that wait for their time, and then for a slot
-  STOPPED    a pause, the dead letter at which it is held, or the task that put it off`;
+  STOPPED    a pause, the dead letter at which it is held, or the task that snoozed it`;

@@ -29,4 +29,4 @@ export const groupsShow: CliCommand = {
 
 const ABOUT = `
 Shows the settings that apply to the group and where they come from, what stops it (a pause, a dead letter, or a task
-that put it off), the tasks that have its slots, and those that get the next ones: at most ten of each.`;
+that snoozed it), the tasks that have its slots, and those that get the next ones: at most ten of each.`;

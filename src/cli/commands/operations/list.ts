@@ -36,7 +36,7 @@ export const operationsList: CliCommand<ListOptions> = {
 
 const COLUMNS = `
 States:
-  running    workers go on with it
+  running    workers carry it out
   canary     it revives the first tasks, and waits until these have ended
   completed  it has acted on every task
   stopped    someone stopped it, or too many of the revived tasks died again

@@ -13,5 +13,5 @@ export const operationsWait: CliCommand = {
 };
 
 const ABOUT = `
-Shows its progress, and goes on with it where no worker does. Exit codes: 0 it has completed and no task failed; 1 a
+Shows its progress, and carries it out itself if no worker does. Exit codes: 0 it has completed and no task failed; 1 a
 task failed, or it was stopped. Ctrl-C ends the command, not the operation.`;

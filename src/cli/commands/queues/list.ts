@@ -22,7 +22,14 @@ export const queuesList: CliCommand = {
 
 const COLUMNS = `
 Columns:
-  WAITING    pending tasks; ≥ n if counting them took too long
+  WAITING    pending and blocked tasks; ≥ n if counting them took too long
   ATTEMPTS   and the columns after it: what taskq queues set has set; - is not set, so the defaults apply
   ERRORS     how long errors of attempts are kept (--errors-retention)
-  DEAD       how long dead letters are kept (--dead-retention)`;
+  DEAD       how long dead letters are kept (--dead-retention)
+  LIMITS     how many tasks run at once (--max-running), and at what rate they start, plus the burst (--rate, --burst)
+  GROUPS     the same for each of its groups (--group-limit, --group-rate, --group-burst), and the other --group options
+  ENQUEUES   the queues that its handlers may enqueue into (--may-enqueue)
+  FAILURE    what happens when the last attempt fails (--on-failure)
+  LEASES     how many workers a task may lose (--max-losses), and whether claims are recorded (--record-leases)
+  EVENTS     whether ends are recorded for taskq events (--record-events)
+  PAUSE      until when it is paused, by whom, and why`;

@@ -3,6 +3,9 @@ import type { CliCommand } from '../../run/command.ts';
 
 /** `taskq schedule list` */
 export const scheduleList: CliCommand = {
+  declare(command) {
+    command.addHelpText('after', COLUMNS);
+  },
   async run(context) {
     const db = await context.database();
     const schedules = await allSchedules(db);
@@ -14,3 +17,10 @@ export const scheduleList: CliCommand = {
       context.output.talk('there is no schedule');
   },
 };
+
+const COLUMNS = `
+Columns:
+  NEXT    when its next tick is due
+  LAST    when its last tick was due
+  TASK    the id of the task that it enqueued last
+  STATUS  the status of that task; not replaced: the last tick could not replace it`;

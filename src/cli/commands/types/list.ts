@@ -21,7 +21,7 @@ export const typesList: CliCommand = {
 
 const COLUMNS = `
 Columns:
-  WAITING     pending tasks; ≥ n if counting them took too long
+  WAITING     pending and blocked tasks; ≥ n if counting them took too long
   HANDLED BY  live workers with a handler for the type
   ATTEMPTS    and the columns after it: options of the type, set by taskq types set, else by a worker; - is not set
   BREAKER     failures within a time that stop the type; of an open breaker since when, and what ends it

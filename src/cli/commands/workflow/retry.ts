@@ -60,6 +60,6 @@ const ABOUT = `
 Dead, cancelled and expired steps return under their ids, with all attempts again, not before the time asked for; those
 whose parents return wait for them again. Completed steps keep their results. Steps below one that cannot return are
 cancelled again. The cancel request of a running step is withdrawn, but its handler may already have been asked to end.
-A workflow that was cancelled while open, or that its task of onStep closed, is open again, and that task goes on.
+A workflow that was cancelled while open, or that its task of onStep closed, is open again, and that task runs again.
 
 Exit codes: 0 all have returned, or there were none; 1 some could not return, or are still ending.`;
