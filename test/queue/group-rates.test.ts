@@ -220,6 +220,33 @@ describe('a group with a rate', () => {
     expect(await queue.admin.value("select count(*)::int from taskq.tasks where gate = 'h'")).toBe(1);
   });
 
+  test('loses nothing of what a later claim has used up to one that read the clock before it', async () => {
+    await setGroup({ rate: '10/1s', burst: 10 });
+    await enqueueSome(queue.admin, 30, { group: 'ann' });
+    expect(await claimed(await worker())).toHaveLength(10);
+    const usedTo = () => queue.admin.value<string>('select used_to::text from taskq.group_rates');
+    const before = await usedTo();
+    // It was held up before it had the mutex of the group.
+    await queue.admin.rows(
+      "insert into taskq.asks (due_at, queue, key) values (now() - interval '2 s', 'default', 'ann')",
+    );
+    await queue.admin.rows(
+      `select taskq.attend('{default}', '{default}', '{work}', null, null, 10, clock_timestamp() - interval '0.9 s')`,
+    );
+    expect((await usedTo())! >= before!).toBe(true);
+  });
+
+  test('whose burst is tens of thousands of years of it is claimed and explained', async () => {
+    await setGroup({ rate: '1/30d', burst: 100_000, limit: 1 });
+    const ids = await enqueueSome(queue.admin, 3, { group: 'ann' });
+    expect(await claimed(await worker())).toEqual([ids[0]]);
+    const causes = await queue.admin.value<{ cause: string }[]>(
+      "select taskq.explain($1) -> 'causes'",
+      ids[2],
+    );
+    expect(causes!.map(({ cause }) => cause)).toContain('group_full');
+  });
+
   test('a burst needs a rate', async () => {
     await expect(setGroup({ burst: 2 })).rejects.toMatchObject({
       code: '22023',

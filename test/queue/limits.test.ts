@@ -597,6 +597,17 @@ describe('max_running', () => {
 });
 
 describe('a rate', () => {
+  test('whose burst is tens of thousands of years of it stops no claim, and other queues continue', async () => {
+    await setQueue({ rate: '1/30d', burst: 100_000 }, 'slow');
+    const slow = await enqueueSome(queue.admin, 2, { queue: 'slow' });
+    const me = await worker();
+    expect((await claim(me, { queues: ['slow'], start: 1 })).tasks).toMatchObject([{ id: slow[0] }]);
+    const other = await enqueue(queue.admin);
+    expect((await claim(me, { queues: ['default', 'slow'], start: 1 })).tasks).toMatchObject([{ id: other }]);
+    await queue.admin.rows("select taskq.mark_idle($1, null, 1000, '{work}')", me.id);
+    expect(await queue.admin.value("select taskq.explain($1) ->> 'status'", slow[1])).toBe('pending');
+  });
+
   test('is not forgotten by a claim that began before the one that used it up', async () => {
     await setQueue({ rate: '1/1m', burst: 2 });
     await enqueueSome(queue.admin, 3);

@@ -1,9 +1,9 @@
 -- Counts for `--until-idle` the tasks of these types, in queues that are not paused, that are running anywhere, due, or
 -- waiting after a started attempt (retry, snooze, give-back), and one more if a claim has to attend to a workflow, and
 -- returns in how many milliseconds the first of them is due. It does not count first runs scheduled for later, tasks
--- behind an open breaker, steps that wait for their parents, or tasks that wait for a slot of a stopped group, or of
--- one whose slots are all held by tasks of other types or behind an open breaker. Reads the whole live table; a worker
--- asks only when it is idle.
+-- that have expired (unless a workflow waits for their end), tasks behind an open breaker, steps that wait for their
+-- parents, or tasks that wait for a slot of a stopped group, or of one whose slots are all held by tasks of other types
+-- or behind an open breaker. Reads the whole live table; a worker asks only when it is idle.
 -- Arguments: _types, those that the caller handles; _queues, those that it serves (null: all).
 -- Granted to: worker.
 create or replace function taskq.count_unfinished(_types text[], _queues text[] default null)
@@ -23,7 +23,10 @@ as $$
       count(*) as tasks,
       min(case when t.gate = 'd' then t.not_before else nullif(t.available_at, 'infinity') end) as due_at
     from taskq.tasks t
-    where _queues is null or t.queue = any (_queues)
+    where (_queues is null or t.queue = any (_queues)) and (
+      t.lease_owner is not null or t.workflow_id is not null
+      or taskq.may_start(t.expires_at, t.started_at, clock_timestamp())
+    )
     group by 1, 2, 3, 4, 5, 6
   ),
   stopped as materialized (

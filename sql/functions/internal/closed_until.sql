@@ -13,7 +13,7 @@ as $$
     )
       then null
     -- At most one start ahead: the rate may have been different, or the clock set back.
-    when _limit.used_to - _limit.lead > _ts and _limit.used_to - _limit.lead <= _ts + _limit.step
+    when _limit.used_to > _ts + _limit.lead and _limit.used_to <= _ts + _limit.lead + _limit.step
       then _limit.used_to - _limit.lead
     when (cardinality(_limit.held) >= _limit.max_running) is not true then null
     when cardinality(_limit.held) > 100 then taskq.pause_left(_limit, _ts)

@@ -53,6 +53,7 @@ declare
   written_tasks bigint;
   any_foreign boolean;
   any_new_expires boolean;
+  rate_ts timestamptz;
 begin
   -- What most groups need and no more: for a claim of few tasks, starting an expression costs more than computing it.
   select array_agg(row(
@@ -75,13 +76,15 @@ begin
     where l.most < unlimited or l.rate is not null
   ) as h;
   if any_has_rate then
+    -- Not earlier than the previous claims with this mutex: what they used up would look further ahead than possible.
+    rate_ts := greatest(_ts, clock_timestamp());
     groups := array(
       select jsonb_populate_record(g, jsonb_build_object(
         'most', case g.most when unlimited then coalesce(r.burst, unlimited) else g.most end,
         'allowed', r.slots, 'each_us', r.each_us, 'burst', r.burst, 'used_to', r.used_to, 'is_reset', r.is_reset
       ))
       from unnest(groups) as g
-      left join lateral taskq.group_rate_left(g.queue, g.key, g.rate, g.burst, _ts) as r on true
+      left join lateral taskq.group_rate_left(g.queue, g.key, g.rate, g.burst, rate_ts) as r on true
     );
   end if;
 
@@ -274,7 +277,7 @@ begin
   end if;
 
   if any_has_rate then
-    perform taskq.spend_group_rates(groups, chosen, share, _ts);
+    perform taskq.spend_group_rates(groups, chosen, share, rate_ts);
   end if;
 
   -- Wake other workers for the tasks this claim will not take.

@@ -4,5 +4,7 @@ create or replace function taskq.next_slot_at(_used_to timestamptz, _each_us num
 returns timestamptz
 language sql immutable parallel safe
 as $$
-  select _used_to - floor((_burst - _nth) * _each_us)::double precision * interval '1 microsecond'
+  select _used_to - interval '1 microsecond' * least(
+    floor((_burst - _nth) * _each_us), extract(epoch from _used_to - timestamptz '0001-01-01 00:00:00+00') * 1000000
+  )::double precision
 $$;

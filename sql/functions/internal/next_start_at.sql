@@ -3,5 +3,5 @@ create or replace function taskq.next_start_at(_limit taskq.standing_limit, _ts 
 returns timestamptz
 language sql stable parallel safe
 as $$
-  select case when _limit.used_to - _limit.lead > _ts then _limit.used_to - _limit.lead end
+  select case when _limit.used_to > _ts + _limit.lead then _limit.used_to - _limit.lead end
 $$;
