@@ -244,12 +244,13 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     if (held !== undefined) {
       this.reporter.notes.ended(held);
       this.#countFailure(held);
-      if (this.#stopsItsGroup(held)) this.#releaseGroup(held);
+      if (this.#stopsItsGroup(held)) this.#stopGroup(held);
     }
     this.reporter.wake();
   }
 
   onLost(held: HeldTask): void {
+    this.executor.answered(held);
     this.ends.lost(held);
   }
 
@@ -342,10 +343,11 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   }
 
   /** Start no more tasks of a type that has failed here as often as its breaker allows: the next claim opens it. */
-  #countFailure({ outcome, task: { type } }: StartedTask): void {
-    const breaker = outcome?.kind === 'failed' ? this.claimContext.breakerOf(type) : undefined;
+  #countFailure(held: StartedTask): void {
+    const { type } = held.task;
+    const breaker = held.outcome?.kind === 'failed' ? this.claimContext.breakerOf(type) : undefined;
     if (breaker !== undefined && this.ownFailures.failed(type, breaker, performance.now()))
-      this.executor.releaseType(type);
+      this.executor.stop(held, { type });
   }
 
   /** Whether its group stops with this outcome, or with what the database made of it. */
@@ -354,16 +356,18 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     return (outcome?.kind === 'dead' || status === 'dead') && this.claimContext.stopsAtDead(task.queue);
   }
 
-  /** Give back what waits here of the group of this task, which stops. */
-  #releaseGroup({ task: { queue, groupKey } }: HeldTask): void {
-    if (groupKey !== null) this.executor.releaseGroup(queue, groupKey);
+  /** Start no more tasks of the group of this task, which stops. */
+  #stopGroup(held: HeldTask): void {
+    const { queue, groupKey } = held.task;
+    if (groupKey !== null) this.executor.stop(held, { queue, groupKey });
   }
 
   #onSettled(held: EndedTask, answer: SettleAnswer): void {
     const { consequence } = answer;
     this.ends.settled(held, answer);
-    // It may have failed for the last time; and a claim may have brought more of its group before this was recorded.
-    if (this.#stopsItsGroup(held, consequence?.status)) this.#releaseGroup(held);
+    // It may have failed for the last time.
+    if (this.#stopsItsGroup(held, consequence?.status)) this.#stopGroup(held);
+    this.executor.answered(held);
     if (consequence?.reason === NOT_STORED && held.outcome.kind !== 'dead')
       this.#logUnstored('outcome.not_stored', held.task, 'the back-off of the task cannot be evaluated');
     const { outcome, task } = held;

@@ -18,6 +18,7 @@ import type { Ledger, Reservation } from '../lease/ledger.ts';
 import { isSuspect, mayStart } from '../lease/suspects.ts';
 import type { EventLog } from '../log/events.ts';
 import { AttemptTimers } from './attempt-timers.ts';
+import { HeldBack, type Stopped } from './held-back.ts';
 import {
   type AttemptHost,
   type Concluding,
@@ -78,6 +79,7 @@ export class Executor {
   #meanLength = 0;
   #startedAt = 0;
   readonly #startRate = new StartRate();
+  readonly #heldBack = new HeldBack();
 
   /** `slotFreed` is triggered when there is room for more. */
   constructor(ledger: Ledger, settings: ExecutorSettings, host: ExecutorHost, slotFreed: Wakeup) {
@@ -137,6 +139,7 @@ export class Executor {
     if (tasks.length > 0)
       this.#meanLength = tasks.reduce((sum, { payload }) => sum + payload.length, 0) / tasks.length;
     if (reservation.isOutdated) this.releaseUnserved();
+    else this.#heldBack.known();
     this.fill();
     if (this.#ledger.reporting > 0) this.#host.onReport();
   }
@@ -144,11 +147,13 @@ export class Executor {
   /** Start waiting tasks in the free slots. */
   fill(): void {
     const ledger = this.#ledger;
+    const now = performance.now();
     for (let next = 0; this.#startedNow < AT_A_TURN && (this.freeSlots > 0 || this.#batch.isOpen); ) {
       const held = ledger.waitingAt(next);
       if (held === undefined) return;
       const handler = this.#handlers.get(held.task.type);
-      if (handler !== undefined && mayStart(held.task, isLoaded(handler), ledger.suspects)) {
+      const mayRun = handler !== undefined && !this.#heldBack.holds(held.task, now);
+      if (mayRun && mayStart(held.task, isLoaded(handler), ledger.suspects)) {
         const expectedMs = this.#expectedInBatch(held.task, handler);
         if (this.freeSlots <= 0 && !(this.#batch.isOpen && expectedMs !== undefined)) return;
         if (this.#startedNow === 0) setImmediate(this.#beginTurn);
@@ -186,17 +191,21 @@ export class Executor {
 
   /** Give back waiting tasks that may not run here now. */
   releaseUnserved(): void {
-    this.#release(({ task }) => !this.#host.serves(task));
+    this.#release(({ task }) => !this.#host.serves(task) || this.#heldBack.isOver(task));
   }
 
-  /** Give back the waiting tasks of a type. */
-  releaseType(type: string): void {
-    this.#release(({ task }) => task.type === type);
+  /** The outcome of this task stops a type or a group: give back what waits of it, and start no more until it is known. */
+  stop(cause: HeldTask, stopped: Stopped): void {
+    const now = performance.now();
+    this.#heldBack.stop(cause, stopped, now);
+    this.#release(({ task }) => this.#heldBack.holds(task, now));
   }
 
-  /** Give back the waiting tasks of a group. */
-  releaseGroup(queue: string, group: string): void {
-    this.#release(({ task }) => task.groupKey === group && task.queue === queue);
+  /** The outcome of this task has been answered. What claims in flight bring of what it stops is given back, too. */
+  answered(held: HeldTask): void {
+    if (!this.#heldBack.isCause(held)) return;
+    this.#ledger.outdateClaims();
+    this.releaseUnserved();
   }
 
   /** Ask all running attempts to end. */

@@ -3,9 +3,17 @@ import { OwnFailures } from '../../../src/worker/execute/own-failures.ts';
 
 const LIMIT = { failures: 3, within_ms: 1000 };
 
-test('a type has failed too often at its last failure that its breaker allows, and at each after that', () => {
-  const own = new OwnFailures();
-  expect([0, 10, 20, 30].map((now) => own.failed('fragile', LIMIT, now))).toEqual([false, false, true, true]);
+function stopsAt(own: OwnFailures, times: readonly number[]): number[] {
+  return times.filter((now) => own.failed('fragile', LIMIT, now));
+}
+
+test('a type has failed too often at its last failure that its breaker allows, and then counts anew', () => {
+  expect(stopsAt(new OwnFailures(), [0, 10, 20, 30, 2000, 2010, 2020])).toEqual([20, 2020]);
+});
+
+test('a type whose breaker does not open is stopped at most once a second', () => {
+  const times = Array.from({ length: 300 }, (_, n) => n * 10);
+  expect(stopsAt(new OwnFailures(), times)).toEqual([20, 1020, 2020]);
 });
 
 test('failures count by type, and for as long as the breaker counts them', () => {
@@ -19,7 +27,7 @@ test('failures count by type, and for as long as the breaker counts them', () =>
 
 test('a breaker that has closed counts anew', () => {
   const own = new OwnFailures();
-  for (const now of [0, 1, 2]) own.failed('fragile', LIMIT, now);
+  stopsAt(own, [0, 1]);
   own.forget('fragile');
-  expect(own.failed('fragile', LIMIT, 3)).toBe(false);
+  expect(own.failed('fragile', LIMIT, 2)).toBe(false);
 });
