@@ -113,7 +113,7 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
       actInPages(
         findPages(db, filter, { limit: bulk.limit, pageSize: RERUN_PAGE }),
         (tasks) => rerunValid(db, tasks, settings, problemOf),
-        { signal: bulk.signal, keeps: ({ answer }) => answer !== 'enqueued' },
+        { signal: bulk.signal, keeps: ({ answer }) => answer !== 'enqueued' && answer !== 'not_finished' },
       ),
     );
   }

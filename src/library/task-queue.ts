@@ -451,7 +451,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * `database_unsuitable`, `pooled_connection`, or `no_database` for a queue that was given only a pool.
    */
   async migrate(settings: MigrateSettings = {}): Promise<readonly string[]> {
-    const patienceMs = toDurationMs(settings.patience ?? '1m', 'patience');
+    const { patience = '1m' } = known(settings, { with: true, patience: true, onBlocked: true });
+    const patienceMs = toDurationMs(patience, 'patience');
     if (this.#closed.signal.aborted) throw closed();
     const { migrateFor } = await import('./migrate-for.ts');
     return this.#refusing('', () => migrateFor(this.#options, patienceMs, settings));
@@ -487,9 +488,10 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * `not_held` if it was free.
    */
   async releaseKey(
-    { queue = 'default', key }: { readonly queue?: string; readonly key: string },
+    of: { readonly queue?: string; readonly key: string },
     acting: ActingSettings = {},
   ): Promise<KeyRelease> {
+    const { queue = 'default', key } = known(of, { queue: true, key: true });
     known(acting, ACTING);
     const held = { queue: checkedName('queue', queue), key: checkedName('key', key) };
     return this.#withDatabase((db) => releaseKey(db, held, acting));
@@ -618,8 +620,9 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
 
 function holderOf(
   db: Queryable,
-  { queue = 'default', key }: { readonly queue?: string; readonly key: string },
+  of: { readonly queue?: string; readonly key: string },
 ): Promise<string | undefined> {
+  const { queue = 'default', key } = known(of, { queue: true, key: true });
   return findByKey(db, checkedName('queue', queue), checkedName('key', key));
 }
 

@@ -201,6 +201,17 @@ describe('an action on all tasks that match a filter', () => {
   });
 });
 
+test('a misspelt queue or option is refused, and acts on no other queue', async () => {
+  const queue = library.open();
+  const { id } = await queue.enqueue('work', {}, { key: 'k', keyFor: '1d' });
+  const misspelt = { key: 'k', queeu: 'mail' };
+  const refusal = { code: 'bad_option', message: expect.stringContaining('unknown option "queeu"') };
+  await expect(queue.releaseKey(misspelt)).rejects.toMatchObject(refusal);
+  await expect(queue.get(misspelt)).rejects.toMatchObject(refusal);
+  expect((await queue.get({ key: 'k' }))?.id).toBe(id);
+  await expect(queue.migrate({ patienc: '5m' } as object)).rejects.toMatchObject({ code: 'bad_option' });
+});
+
 describe('queues', () => {
   test('in figures', async () => {
     const queue = library.open();

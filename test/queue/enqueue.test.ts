@@ -121,6 +121,8 @@ test('a task that is enqueued alone is what it is in a bulk, whatever it says', 
     ]),
     { type: 'work', payload: JSON.stringify('x'.repeat(1_048_576)), given: {} },
     { type: 'unheard-of', payload: '{}', given: { allow_unknown: ['another'] } },
+    { type: 'ghost', payload: '{}', given: { allow_unknown: 'ghost' } },
+    { type: 'ghost', payload: '{}', given: { allow_unknown: { ghost: false } } },
     { type: 't'.repeat(201), payload: '{}', given: { allow_unknown: true } },
     { type: '', payload: '{}', given: { allow_unknown: true } },
     { type: 'work', payload: '{}', given: null },
@@ -690,4 +692,13 @@ describe('a payload comes out as it went in', () => {
       '[9007199254740993, null]',
     );
   });
+});
+
+test('allow_unknown is true or a list of types, also where it is the only option', async () => {
+  for (const given of [{ allow_unknown: 'ghost' }, { allow_unknown: { ghost: false } }])
+    for (const statement of [
+      "select from taskq.enqueue('ghost', '{}', $1)",
+      `select from taskq.enqueue_many('[{"type": "ghost"}]', $1)`,
+    ])
+      await expect(queue.admin.rows(statement, given)).rejects.toMatchObject({ code: '22023' });
 });

@@ -153,7 +153,7 @@ test('a task that has expired keeps no worker from ending, unless a workflow wai
     queue.admin.row("select unfinished, left_for_later from taskq.count_unfinished('{work}')");
   expect(await unfinished()).toEqual({ unfinished: '0', left_for_later: {} });
   await queue.admin.rows(
-    `select taskq.run_workflow('{"steps": [{"type": "work", "step": "a", "expires_ms": 1}]}', '{"allow_unknown": true}')`,
+    `select taskq.run_workflow('{"name": "w", "steps": [{"type": "work", "step": "a", "expires_ms": 1}]}', '{"allow_unknown": true}')`,
   );
   await queue.admin.rows("update taskq.tasks set expires_at = now() - interval '1 s'");
   expect(await unfinished()).toMatchObject({ unfinished: '1' });

@@ -22,6 +22,9 @@ declare
   limits taskq.standing_limit[];
   ask taskq.asks;
 begin
+  if not coalesce(_lease_ms <= 86400000, false) then
+    perform taskq.refuse_option('claim_one', 'lease_ms', to_jsonb(_lease_ms));
+  end if;
   if current_setting('transaction_isolation') <> 'read committed' then
     perform taskq.refuse_isolation('claim_one');
   end if;

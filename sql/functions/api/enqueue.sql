@@ -36,7 +36,7 @@ begin
         return query select e.id, e.created, e.extra from taskq.enqueue_step(_type, _payload, options, ts) as e;
         return;
       end if;
-      if options - 'allow_unknown' <> '{}'
+      if (options - 'allow_unknown' <> '{}' or jsonb_typeof(options -> 'allow_unknown') not in ('boolean', 'array'))
         and taskq.is_common_form(options, taskq.task_options() || array['allow_unknown', 'notify']) is not true
       then
         options := taskq.checked_options(

@@ -51,7 +51,7 @@ begin
     raise exception 'enqueue_many takes a JSON array of tasks, not %', coalesce(jsonb_typeof(_tasks), 'null')
       using errcode = 'invalid_parameter_value';
   end if;
-  if options - 'allow_unknown' <> '{}' then
+  if options - 'allow_unknown' <> '{}' or jsonb_typeof(options -> 'allow_unknown') not in ('boolean', 'array') then
     options := taskq.checked_options(
       'enqueue_many', options,
       taskq.task_options() || taskq.step_options() || '{type,allow_unknown,notify,into_stopping}'::text[]

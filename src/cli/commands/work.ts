@@ -10,6 +10,7 @@ import type { ClaimOptions, WorkerTimes } from '../../worker/worker-options.ts';
 import type { Call, CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
 import type { GlobalOptions } from '../run/global-options.ts';
+import { wantsColour } from '../run/output.ts';
 
 interface WorkOptions extends GlobalOptions {
   readonly untilIdle?: true;
@@ -76,7 +77,7 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
   if (processes > 1) {
     if (maxTasks !== null) throw notWithProcesses(processes, config.sources.processes);
     const { superviseWorkers } = await import('../work/supervise-workers.ts');
-    return superviseWorkers(context, processes, logOptions(config, options));
+    return superviseWorkers(context, processes, logOptions(context, config, options));
   }
   divertStdout();
   const { handlers, watched } = await findHandlers(config, options);
@@ -85,7 +86,7 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
   const { runWorker } = await import('../../worker/run-worker.ts');
   const { configuredSettings } = await import('../../worker/configured-settings.ts');
   const { listen } = await import('../work/listen.ts');
-  const log = logOptions(config, options);
+  const log = logOptions(context, config, options);
   const events = createLog(log, await openLogStream(log));
 
   const signals = listen();
@@ -153,9 +154,9 @@ function timesOf({ leaseMs, heartbeatMs, pollMs, rescueMs, graceMs, killAfterMs 
   return { leaseMs, heartbeatMs, pollMs, rescueMs, graceMs, killAfterMs };
 }
 
-function logOptions({ values }: LoadedConfig, { json, quiet, color }: WorkOptions) {
+function logOptions({ env }: Context, { values }: LoadedConfig, { json, quiet, color }: WorkOptions) {
   const pretty = process.stdout.isTTY === true && !json;
-  const colour = color !== false && !process.env.NO_COLOR;
+  const colour = wantsColour(env, { color });
   const level = quiet ? ('warn' as const) : values.logLevel;
   return { level, pretty, colour, about: isSupervised() ? { pid: process.pid } : {} };
 }

@@ -4,6 +4,7 @@ import { badOption } from '../../lib/bad-option.ts';
 
 /** The longest reason that the audit takes. */
 const MOST_REASON = 1000;
+const MOST_NAME = 200;
 
 export interface ActingOptions {
   readonly by?: string;
@@ -38,12 +39,13 @@ export async function actingOf({ by, why }: ActingOptions): Promise<{ by: string
 export async function actorOf(by?: string): Promise<string> {
   if (by === undefined) return operatorName();
   const name = by.trim();
-  if (name !== '' && name.length <= 200) return name;
-  throw badOption('--by: expected a name of at most 200 characters');
+  if (name !== '' && [...name].length <= MOST_NAME) return name;
+  throw badOption(`--by: expected a name of at most ${MOST_NAME} characters`);
 }
 
 /** `ann@host` */
 async function operatorName(): Promise<string> {
   const { userName } = await import('../../embedded/account.ts');
-  return `${await userName(process.getuid?.() ?? -1)}@${hostname()}`.slice(0, 200);
+  const name = `${await userName(process.getuid?.() ?? -1)}@${hostname()}`;
+  return [...name].slice(0, MOST_NAME).join('');
 }

@@ -76,6 +76,10 @@ function indentFor(stream: NodeJS.WriteStream): number {
 }
 
 function paintFor(stream: NodeJS.WriteStream, env: Environment, options: GlobalOptions): Paint {
-  const isRefused = options.color === false || (env.NO_COLOR ?? '') !== '' || env.TERM === 'dumb';
-  return pc.createColors(stream.isTTY === true && !isRefused);
+  return pc.createColors(stream.isTTY === true && wantsColour(env, options));
+}
+
+/** Whether a terminal is to have colours. */
+export function wantsColour(env: Environment, { color }: Pick<GlobalOptions, 'color'>): boolean {
+  return color !== false && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
 }

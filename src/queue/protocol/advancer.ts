@@ -89,6 +89,8 @@ export class Advancer {
       this.#spared > 0
         ? performance.now() + Math.min(SPARE.maxMs, SPARE.baseMs * 2 ** (this.#spared - 1))
         : 0;
+    // The next operation is another one, which perhaps nobody else advances.
+    if (!this.isNeeded) this.#spareUntil = this.#spared = 0;
     // Batches without a rate leave half of the time to other statements.
     if (advanced > 0 && nextMs !== null) await this.#wakeup.wait(tookMs, stop);
   }
