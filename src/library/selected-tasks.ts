@@ -18,9 +18,9 @@ import type { TaskRow } from '../queue/inspect/task-row.ts';
 import { actInPages, type BulkAnswer, type BulkResult } from '../queue/operate/bulk.ts';
 import { type CancelAnswer, cancel } from '../queue/operate/cancel.ts';
 import { discard } from '../queue/operate/discard.ts';
-import { EDIT_PAGE, type EditAnswer, edit } from '../queue/operate/edit.ts';
+import { EDIT_PAGE, type EditAnswer, edit, editNeedsAttention } from '../queue/operate/edit.ts';
 import { purge } from '../queue/operate/purge.ts';
-import { RERUN_PAGE, type RerunAnswer, rerunValid } from '../queue/operate/rerun.ts';
+import { RERUN_PAGE, type RerunAnswer, rerunNeedsAttention, rerunValid } from '../queue/operate/rerun.ts';
 import { type RetryAnswer, retry } from '../queue/operate/retry.ts';
 import { type ReviveAnswer, revive } from '../queue/operate/revive.ts';
 import { getEnds } from '../queue/protocol/get-ends.ts';
@@ -92,7 +92,7 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
         if (other !== undefined) await this.#checkTypes(db, ids, other.value);
         return edit(db, ids, stored, { by, reason, filter });
       },
-      keeps: ({ answer }) => answer !== 'edited' && answer !== 'not_waiting',
+      keeps: editNeedsAttention,
       pageSize: EDIT_PAGE,
     });
   }
@@ -113,7 +113,7 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
       actInPages(
         findPages(db, filter, { limit: bulk.limit, pageSize: RERUN_PAGE }),
         (tasks) => rerunValid(db, tasks, settings, problemOf),
-        { signal: bulk.signal, keeps: ({ answer }) => answer !== 'enqueued' && answer !== 'not_finished' },
+        { signal: bulk.signal, keeps: rerunNeedsAttention },
       ),
     );
   }

@@ -181,8 +181,7 @@ test.each([
     await queue.saw(first, 'start');
     await queue.claimed(11);
     const holder = await queue.session();
-    if (row === 'locked')
-      await holder.query('begin; select from taskq.tasks where id = $1 for update'.replace('$1', first));
+    if (row === 'locked') await holder.query(`begin; select from taskq.tasks where id = ${first} for update`);
     await queue.witness(first, 'go');
     if (row === 'locked') {
       const waiting = () =>

@@ -6,7 +6,12 @@ import { EXIT } from '../../lib/errors.ts';
 import { findIds } from '../../queue/inspect/find-tasks.ts';
 import { FILTERED } from '../../queue/inspect/task-filter.ts';
 import type { BulkResult } from '../../queue/operate/bulk.ts';
-import { EDIT_PAGE, type EditAnswer, edit as editTasks } from '../../queue/operate/edit.ts';
+import {
+  EDIT_PAGE,
+  type EditAnswer,
+  editNeedsAttention,
+  edit as editTasks,
+} from '../../queue/operate/edit.ts';
 import { payloadCheck } from '../enqueue/fits-schema.ts';
 import { tryOut } from '../operations/dry-run.ts';
 import { printable } from '../present/printable.ts';
@@ -85,7 +90,7 @@ key there. To undo a change: taskq audit --verb edit --json has what was before.
           context,
           findIds(db, filter, { limit, pageSize: EDIT_PAGE }),
           edited.act,
-          needsAttention,
+          editNeedsAttention,
         )
       : NONE;
     await answer(context, result, ({ counts }) => textOf(counts.edited, NO_TASK_MATCHES));
@@ -110,11 +115,6 @@ function changesOf(
     ...(toQueue !== undefined && { queue: toQueue }),
   };
   return storedChanges(changes, payload, (name) => FLAGS[name] ?? `--${name}`);
-}
-
-/** A task that was claimed or ended after the search is no failure. */
-function needsAttention({ answer }: EditAnswer): boolean {
-  return answer !== 'edited' && answer !== 'not_waiting';
 }
 
 function textOf(edited: number | undefined, otherwise: string): string {

@@ -11,6 +11,7 @@ import {
   RERUN_PAGE,
   type RerunAnswer,
   type RerunOptions,
+  rerunNeedsAttention,
   rerun as rerunTasks,
   rerunValid,
 } from '../../queue/operate/rerun.ts';
@@ -127,7 +128,6 @@ async function rerunIn(
   return sampled(act, ['enqueued'], ({ newId }) => newId);
 }
 
-/** Tasks that stopped matching after the search are not failures. */
 function rerunMatches(
   context: Context,
   { db }: Asked,
@@ -135,7 +135,7 @@ function rerunMatches(
   act: (tasks: readonly TaskRow[]) => Promise<readonly RerunAnswer[]>,
 ): Promise<BulkResult<RerunAnswer>> {
   const pages = findPages(db, filter, { limit, pageSize: RERUN_PAGE });
-  return actOnPages(context, pages, act, ({ answer }) => answer !== 'enqueued' && answer !== 'not_finished');
+  return actOnPages(context, pages, act, rerunNeedsAttention);
 }
 
 async function answer(

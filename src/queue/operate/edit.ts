@@ -17,6 +17,11 @@ export interface EditAnswer {
   readonly problem: string | null;
 }
 
+/** Whether a bulk edit reports this answer: a task that was claimed or ended after the search is no failure. */
+export function editNeedsAttention({ answer }: EditAnswer): boolean {
+  return answer !== 'edited' && answer !== 'not_waiting';
+}
+
 /** Most tasks of a filter in one call: its audit record has their payloads. */
 export const EDIT_PAGE = 200;
 

@@ -25,6 +25,11 @@ export interface RerunAnswer {
   readonly problem: string | null;
 }
 
+/** Whether a bulk rerun reports this answer: a task that stopped matching after the search is no failure. */
+export function rerunNeedsAttention({ answer }: RerunAnswer): boolean {
+  return answer !== 'enqueued' && answer !== 'not_finished';
+}
+
 /** Run finished tasks again, each as a new task. Pass about `RERUN_PAGE` ids at most. Returns a row for each. */
 export async function rerun(
   db: Queryable,

@@ -83,14 +83,13 @@ export class Advancer {
     const { advanced, nextMs, ended } = await this.#ask();
     const tookMs = performance.now() - began;
     for (const operation of ended) onEnded?.(operation);
-    this.#spared = advanced > 0 ? 0 : this.#spared + 1;
     if (nextMs !== null) this.#dueAt = Math.min(this.#dueAt, performance.now() + nextMs);
+    // Without an operation, start afresh: nobody may be advancing the next one.
+    this.#spared = advanced > 0 || !this.isNeeded ? 0 : this.#spared + 1;
     this.#spareUntil =
       this.#spared > 0
         ? performance.now() + Math.min(SPARE.maxMs, SPARE.baseMs * 2 ** (this.#spared - 1))
         : 0;
-    // The next operation is another one, which perhaps nobody else advances.
-    if (!this.isNeeded) this.#spareUntil = this.#spared = 0;
     // Batches without a rate leave half of the time to other statements.
     if (advanced > 0 && nextMs !== null) await this.#wakeup.wait(tookMs, stop);
   }

@@ -147,12 +147,11 @@ export class Executor {
   /** Start waiting tasks in the free slots. */
   fill(): void {
     const ledger = this.#ledger;
-    const now = performance.now();
     for (let next = 0; this.#startedNow < AT_A_TURN && (this.freeSlots > 0 || this.#batch.isOpen); ) {
       const held = ledger.waitingAt(next);
       if (held === undefined) return;
       const handler = this.#handlers.get(held.task.type);
-      const mayRun = handler !== undefined && !this.#heldBack.holds(held.task, now);
+      const mayRun = handler !== undefined && !this.#isHeldBack(held.task);
       if (mayRun && mayStart(held.task, isLoaded(handler), ledger.suspects)) {
         const expectedMs = this.#expectedInBatch(held.task, handler);
         if (this.freeSlots <= 0 && !(this.#batch.isOpen && expectedMs !== undefined)) return;
@@ -194,14 +193,14 @@ export class Executor {
     this.#release(({ task }) => !this.#host.serves(task) || this.#heldBack.isOver(task));
   }
 
-  /** The outcome of this task stops a type or a group: give back what waits of it, and start no more until it is known. */
+  /** The outcome of this task stops a type or group: give back its waiting tasks, and start no more for now. */
   stop(cause: HeldTask, stopped: Stopped): void {
     const now = performance.now();
     this.#heldBack.stop(cause, stopped, now);
     this.#release(({ task }) => this.#heldBack.holds(task, now));
   }
 
-  /** The outcome of this task has been answered. What claims in flight bring of what it stops is given back, too. */
+  /** The outcome of this task has been answered: give back what it stops, also what claims in flight bring. */
   answered(held: HeldTask): void {
     if (!this.#heldBack.isCause(held)) return;
     this.#ledger.outdateClaims();
@@ -257,6 +256,11 @@ export class Executor {
     this.#batch.end();
     this.fill();
   };
+
+  /** Reads the clock only while something is stopped: this is asked for each start. */
+  #isHeldBack(task: ClaimedTask): boolean {
+    return this.#heldBack.isAny && this.#heldBack.holds(task, performance.now());
+  }
 
   #start(held: HeldTask, handler: Handler, sharesSlot: boolean): void {
     const { task } = held;

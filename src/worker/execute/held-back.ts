@@ -13,24 +13,29 @@ interface Stop {
 }
 
 /**
- * If the outcome cannot be recorded for so long, the tasks start: other workers claim them as well, and what waits here
- * takes the place of other tasks.
+ * If the outcome still has no answer after this long, let the tasks start: other workers claim them anyway, and while
+ * they wait here they take the room of other tasks.
  */
 const MOST_MS = 5000;
 
 /**
- * The claimed tasks that must not start, because an outcome of this worker stops their type or group, and the database
- * does not act on it yet. They wait while the outcome has no answer, and are given back once it has one. From the first
- * claim on that was sent after that, the database decides again.
+ * Decides which claimed tasks must not start: an outcome of this worker stops their type or group, and the database may
+ * not know yet. They wait until the outcome is answered, then they are given back. The first claim sent after the answer
+ * ends this: what it brings may start.
  */
 export class HeldBack {
   #stops: readonly Stop[] = [];
 
-  /** The outcome of `cause` stops this. Another outcome that does is enough, unless it has its answer already. */
+  /** Whether anything is stopped. */
+  get isAny(): boolean {
+    return this.#stops.length > 0;
+  }
+
+  /** The outcome of `cause` stops this. It is not counted again, nor while another unanswered outcome stops the same. */
   stop(cause: HeldTask, stopped: Stopped, now: number): void {
     const isPending = (stop: Stop) => !isAnswered(stop.cause) && isDeepStrictEqual(stop.stopped, stopped);
-    if (!this.#stops.some(isPending))
-      this.#stops = [...this.#stops, { cause, stopped, until: now + MOST_MS }];
+    if (this.isCause(cause) || this.#stops.some(isPending)) return;
+    this.#stops = [...this.#stops, { cause, stopped, until: now + MOST_MS }];
   }
 
   /** Whether the outcome of this task stops anything. */
@@ -43,14 +48,14 @@ export class HeldBack {
     return this.#stops.some(({ stopped, until }) => now < until && matches(stopped, task));
   }
 
-  /** Whether this task is to be given back: what stops it has its answer. */
+  /** Whether to give this task back: the outcome that stops it has been answered. */
   isOver(task: ClaimedTask): boolean {
     return this.#stops.some(({ cause, stopped }) => isAnswered(cause) && matches(stopped, task));
   }
 
-  /** A claim sent after the last answer has been answered: the database knows of all that have one. */
+  /** A claim sent after every answer so far has come back: drop the stops whose outcomes are answered. */
   known(): void {
-    if (this.#stops.length > 0) this.#stops = this.#stops.filter(({ cause }) => !isAnswered(cause));
+    if (this.isAny) this.#stops = this.#stops.filter(({ cause }) => !isAnswered(cause));
   }
 }
 

@@ -57,9 +57,7 @@ export async function loadHandler(type: string, path: string): Promise<Handler> 
     // CommonJS compiled from ESM: `module.exports.default`.
     const exported = exports.default as { default?: unknown } | undefined;
     const definition = isDefinition(exported) ? exported : (exported?.default ?? exported);
-    const beside = optionsBeside(exports);
-    if (isDefinition(definition)) refuseBeside(Object.keys(beside));
-    return handlerOf(type, path, definition, beside);
+    return handlerOf(type, path, definition, optionsBeside(exports));
   } catch (error) {
     if (!(error instanceof TaskqError)) throw error;
     const message = error.message.startsWith(path) ? error.message : `${path}: ${error.message}`;
@@ -87,6 +85,7 @@ export function handlerOf(
       'exports no handler: the default export must be a function or an object with a function `run`',
     );
   }
+  refuseBeside(Object.keys(beside));
   const unknown = Object.keys(definition).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw refused(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
   const { schema, timeout, expires, killAfter, maxAttempts, backoff, retention, breaker, keepLog } =
