@@ -109,13 +109,15 @@ create index tasks_group on taskq.tasks ((queue || ''), group_key, gate, priorit
 create index tasks_workflow on taskq.tasks (workflow_id) where workflow_id is not null;
 
 -- What a claim attends to before it claims: from due_at on, look at this group (key ''; all groups of the queue that
--- come after `after`), because a slot or a task may have come; task_id is a delayed task whose time comes then.
+-- come after `after`), because a slot or a task may have come; task_id is a delayed task whose time comes then. slots
+-- estimates how many tasks may get a slot by it: a claim attends to as many groups as have slots for what it can take.
 -- Inserted by whatever changes a grouped task or a limit, in its own transaction, and deleted by claims; so nothing
 -- else locks anything of a group.
 create table taskq.asks (
   due_at timestamptz not null,
   id bigint generated always as identity,
   task_id bigint,
+  slots integer not null default 1,
   queue text collate "C" not null,
   key text collate "C" not null,
   after text collate "C",

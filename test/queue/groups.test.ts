@@ -3,7 +3,7 @@ import { claimerOf } from './claimer.ts';
 import { listenTo } from './listening.ts';
 import { deadRow, enqueue, enqueueSome, liveRow, refuseChanges } from './rows.ts';
 import { useGroups } from './use-groups.ts';
-import { type Claimed, outcome, type PlainWorker } from './worker.ts';
+import { type Claimed, claimedAndRefused, outcome, type PlainWorker } from './worker.ts';
 
 const { queue, inGroup, setQueue, worker, claimed, complete } = useGroups();
 
@@ -762,19 +762,6 @@ test('a rescue keeps the slot', async () => {
   expect(await claimed(me)).toEqual([first]);
 });
 
-/** What a claim of up to ten tasks takes, and what it says of tasks that the database refuses to write. */
-async function claimedAndRefused(me: PlainWorker): Promise<{ ids: string[]; refused: object[] }> {
-  const rows = await me.session.rows<{ id: string | null; extra: { refused?: object[] } }>(
-    `select id, extra from taskq.claim($1, '{default}', '{work}', 10, 0, 30000, null, null, '{"looked": true}')
-     order by id`,
-    me.id,
-  );
-  return {
-    ids: rows.flatMap(({ id }) => id ?? []),
-    refused: rows.flatMap(({ id, extra }) => (id === null ? (extra.refused ?? []) : [])),
-  };
-}
-
 const refusalOf = (id: string) => ({
   ...{ id, queue: 'default', type: 'work', error: 'not allowed by the application', code: 'P0001' },
 });
@@ -784,14 +771,17 @@ describe('a task that a trigger of the application refuses', () => {
     enqueue(queue.admin, { group, ...options }, { refused: true });
   const ofRefused = "new.payload ? 'refused'";
 
-  test('is passed and named: the next of its group gets the slot, and other groups and tasks go on', async () => {
+  test('fails one claim; then it is passed and named, and the next of its group and other tasks start', async () => {
     await refuseChanges(queue.admin, 'create trigger', ofRefused);
     await setQueue({ group_limit: 1 });
     const refused = await refusedInGroup('ann');
     const others = [await inGroup('ann'), await inGroup('bob'), await enqueue(queue.admin)];
     const me = await worker();
+    await expect(me.claim({ start: 10 })).rejects.toThrow('not allowed by the application');
     expect(await claimedAndRefused(me)).toEqual({ ids: others, refused: [refusalOf(refused)] });
     expect(await liveRow(queue.admin, refused)).toMatchObject({ status: 'blocked' });
+    const later = await enqueue(queue.admin);
+    expect(await claimed(me)).toEqual([later]);
   });
 
   test('at the commit is passed by a claim that tries one by one', async () => {
@@ -808,7 +798,7 @@ describe('a task that a trigger of the application refuses', () => {
     expect(rows.map(({ id }) => id)).toEqual(others);
   });
 
-  test('at its time stops no claim, and starts once it is no longer refused', async () => {
+  test('at its time is passed and named, and starts once it is no longer refused', async () => {
     await refuseChanges(queue.admin, 'create trigger', ofRefused);
     const refused = await refusedInGroup('ann', { delay_ms: 1 });
     const other = await inGroup('bob');
@@ -851,7 +841,7 @@ test('so is one whose slot is kept by a task that waits for a retry, where the o
   await refuseChanges(queue.admin, 'create trigger', `old.id = ${kept} and new.gate in ('w', 'd')`);
   await setQueue({ group_order: 'relaxed' });
   // A change of the queue is attended to by one claim, and what its groups ask for then by the next.
-  await claimed(me);
+  await claimedAndRefused(me);
   expect(await claimedAndRefused(me)).toEqual({ ids: [], refused: [refusalOf(kept)] });
 });
 

@@ -24,10 +24,11 @@ begin
       where t.gate <> 'p' and t.group_key is not null
     ),
     asked as (
-      insert into taskq.asks (due_at, queue, key, task_id)
-      select distinct _ts, task.queue, task.group_key, null::bigint from task where task.gate <> 'd'
+      insert into taskq.asks (due_at, queue, key, task_id, slots)
+      select _ts, task.queue, task.group_key, null::bigint, count(*) from task where task.gate <> 'd'
+      group by task.queue, task.group_key
       union all
-      select task.not_before, task.queue, task.group_key, task.id from task where task.gate = 'd'
+      select task.not_before, task.queue, task.group_key, task.id, 1 from task where task.gate = 'd'
       returning queue, due_at
     )
     select asked.queue, min(asked.due_at) as due from asked group by asked.queue

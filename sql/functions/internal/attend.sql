@@ -1,7 +1,10 @@
 -- Attends to the due asks of these queues, as part of a claim, and is the only function that gives out slots: wakes
 -- grouped tasks whose time has come, and gives the free slots of a group to its first waiting tasks, by priority and
 -- id. A task that has a slot (gate 'h') is an ordinary row for the claim; one that waits for a slot ('w') or for its
--- time ('d') is blocked. At most _most groups have their turn, and those with more to give than their share ask again.
+-- time ('d') is blocked. As many groups have their turn as have slots for _most tasks, by the estimates of their asks
+-- and the limit of their queue; those with more to give than their share ask again. More slots than a claim can take
+-- would stay unclaimed, and the next turn of each such group would have to look whether a more urgent task wants one
+-- [1,000 groups of at most 3, claims of 200: 125 us a claimed task with a turn for 200 groups, 81 with one for 67].
 --
 -- The slot is the row itself, so nothing can leak. A limit could be exceeded only by two sessions that fill a group at
 -- once: each takes the mutex of the group first, and counts in a later statement, whose snapshot has all that the
@@ -29,13 +32,19 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  page integer := least(20 + 2 * _most, 1000);
+  page integer := 20 + 2 * _most;
   asks taskq.asks[];
   due taskq.asks[];
   busy taskq.asks[];
   is_full boolean;
   reads_on boolean := false;
 begin
+  if _most >= 20 then
+    -- Where each group can give out several slots, fewer asks are enough, even beside three more claims.
+    page := least(page, 20 + 4 * _most / (
+      select coalesce(min(coalesce(least(q.group_limit, 10), 1)), 1) from taskq.queues q where q.name = any (_open)
+    ), 1000);
+  end if;
   loop
     asks := array(
       select a.ask
@@ -72,12 +81,27 @@ begin
     with read as materialized (
       select a as ask, a.queue, a.key, a.due_at, a.id, row_number() over () as nth from unnest(asks) as a
     ),
+    -- How many slots the turn of a group gives out at most; without a limit, groups share them.
+    limits as materialized (
+      select q.name as queue, least(q.group_limit, 10) as most from taskq.queues q where q.name = any (_open)
+    ),
     asking as materialized (
       -- The ask of a whole queue takes no turn.
-      select g.queue, g.key, row_number() over (partition by g.key = '' order by g.due_at, g.nth) as turn
-      from (select r.queue, r.key, min(r.due_at) as due_at, min(r.nth) as nth from read r group by 1, 2) as g
+      select g.queue, g.key, row_number() over (partition by g.key = '' order by g.due_at, g.nth) as turn,
+        sum(least(g.slots, coalesce(l.most, 1)))
+          over (partition by g.key = '' order by g.due_at, g.nth) as slots
+      from (
+        select r.queue, r.key, min(r.due_at) as due_at, min(r.nth) as nth, sum((r.ask).slots) as slots
+        from read r group by 1, 2
+      ) as g
+      left join limits l on l.queue = g.queue
     ),
-    -- Locks one mutex after the other until _most are found: a group that another session has takes no turn.
+    -- How many groups fit, at least one.
+    wanted as (
+      select least(greatest(count(*) filter (where a.slots <= _most), 1), count(*)) as groups
+      from asking a where a.key <> ''
+    ),
+    -- Locks one mutex after the other until enough are found: a group that another session has takes no turn.
     taken as materialized (
       select g.queue, g.key, g.turn
       from (select a.queue, a.key, a.turn from asking a where a.key <> '' order by a.turn) as g
@@ -85,7 +109,7 @@ begin
         select from taskq.group_mutexes l
         where l.place = taskq.mutex_of(g.queue, g.key) limit 1 for no key update skip locked
       ) as m
-      limit _most
+      limit (select w.groups from wanted w)
     ),
     taken_whole as materialized (
       select g.queue, g.key
@@ -97,7 +121,8 @@ begin
       where g.key = '' and g.turn <= _most
     ),
     last_turn as (
-      select case when count(*) >= _most then max(t.turn) end as turn, count(*) as groups from taken t
+      select case when count(*) >= (select w.groups from wanted w) then max(t.turn) end as turn, count(*) as groups
+      from taken t
     ),
     turns as (
       select a.queue, a.key, a.turn, m.queue is not null as is_taken,
@@ -127,7 +152,7 @@ begin
       exists (select from ends),
       -- Other claims have groups of this page, perhaps all of them: the first free one may come later.
       page < 1000 and exists (select from ends)
-        and (select l.groups from last_turn l) < least(_most, max(t.turn) filter (where t.key <> ''))
+        and (select l.groups from last_turn l) < (select w.groups from wanted w)
     into due, busy, left_over, is_full, reads_on
     from read r
     join turns t on t.queue = r.queue and t.key = r.key;

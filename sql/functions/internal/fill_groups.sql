@@ -51,6 +51,8 @@ declare
   chosen bigint[];
   passed jsonb;
   written_tasks bigint;
+  -- Some of them are available later than others.
+  any_later boolean;
   any_foreign boolean;
   any_new_expires boolean;
   rate_ts timestamptz;
@@ -58,9 +60,9 @@ begin
   -- What most groups need and no more: for a claim of few tasks, starting an expression costs more than computing it.
   select array_agg(row(
       g.queue, g.key, l.most, l.most = unlimited, l.ordered, h.held, l.rate, l.burst,
-      null, null, null, null, null, null, null, null, null, null
+      null, null, null, null, h.loose, null, null, null, null, null
     )::taskq.group_turn),
-    sum(greatest(l.most::bigint - h.held, 0)), bool_or(l.rate is not null), bool_or(h.any_unclaimed),
+    sum(greatest(l.most::bigint - h.held, 0)), bool_or(l.rate is not null), bool_or(h.loose > 0),
     bool_or(h.any_expires), bool_or(l.ordered), bool_or(not l.ordered), bool_or(l.ordered and l.most > 1)
   into groups, free_slots, any_has_rate, any_may_swap, any_expires, any_is_ordered, any_is_unordered, any_orders_several
   from unnest(_group_queues, _group_keys) as g (queue, key)
@@ -70,7 +72,7 @@ begin
   cross join lateral (
     -- A group without a limit needs no count, unless it has a rate.
     select (count(*) filter (where l.most < unlimited or t.lease_owner is null))::integer as held,
-      bool_or(t.lease_owner is null) as any_unclaimed,
+      (count(*) filter (where t.lease_owner is null))::integer as loose,
       bool_or(t.lease_owner is null and t.expires_at < 'infinity') as any_expires
     from taskq.slot_holders(g.queue, g.key) as t
     where l.most < unlimited or l.rate is not null
@@ -113,7 +115,7 @@ begin
         order by t.priority, t.id
         offset f.slots limit 1
       ) as w on true
-      where h.last is not null and (h.has_idle or g.held > g.most or (w.first < h.last) is true)
+      where g.loose > 0 and h.last is not null and (h.has_idle or g.held > g.most or (w.first < h.last) is true)
     );
   end if;
   if cardinality(swapping) > 0 then
@@ -211,14 +213,15 @@ begin
       end
     )
     where t.id = any (chosen)
-    returning t.type <> all (_types) as is_foreign, t.expires_at < 'infinity' and t.started_at is null as may_expire
+    returning t.available_at, t.type <> all (_types) as is_foreign,
+      t.expires_at < 'infinity' and t.started_at is null as may_expire
   )
-  select count(*), bool_or(w.is_foreign), bool_or(w.may_expire)
-  into written_tasks, any_foreign, any_new_expires
+  select count(*), min(w.available_at) < max(w.available_at), bool_or(w.is_foreign), bool_or(w.may_expire)
+  into written_tasks, any_later, any_foreign, any_new_expires
   from written w;
 
   -- In strict order, no task with a slot may become due before one ahead of it.
-  if any_orders_several and (any_may_swap or written_tasks > 1) then
+  if any_orders_several and (any_may_swap or any_later) then
     update taskq.tasks t set available_at = p.available_at
     from (
       select h.id,
@@ -239,12 +242,12 @@ begin
   -- others have locked these tasks, or in five, because they are refused. So does one of whose slots some could not be
   -- taken back: taskq.find_out_of_turn relies on it.
   if any_has_rate or cardinality(swapping) > 0 or written_tasks < free_slots then
-    insert into taskq.asks (due_at, queue, key)
+    insert into taskq.asks (due_at, slots, queue, key)
     select case
         when g.taken_back = 1000 or (coalesce(o.tasks, 0) = f.in_turn and g.keeps is not true) then _ts
         when _try_until is null then _ts + interval '1 second'
         else _ts + interval '5 seconds'
-      end, g.queue, g.key
+      end, greatest(f.slots - coalesce(o.tasks, 0), 1), g.queue, g.key
     from unnest(groups) as g
     cross join lateral taskq.free_slots_of(g, share) as f
     left join (

@@ -34,8 +34,9 @@ begin
     ) as t
   ),
   asked as (
-    insert into taskq.asks (due_at, queue, key)
-    select distinct _ts, e.queue, e.group_key from ending e where e.has_slot and e.group_key is not null
+    insert into taskq.asks (due_at, queue, key, slots)
+    select _ts, e.queue, e.group_key, count(*) from ending e where e.has_slot and e.group_key is not null
+    group by e.queue, e.group_key
     returning queue
   )
   select array(select distinct a.queue from asked a), array_agg(e.id) filter (where e.is_delayed),

@@ -34,7 +34,7 @@ const MUTANTS: readonly (readonly [file: string, mistake: string, from: string, 
   [
     'closed_until',
     'a start has to wait for all before it',
-    '_limit.used_to - _limit.lead > _ts',
+    '_limit.used_to > _ts + _limit.lead',
     '_limit.used_to > _ts',
   ],
   [
