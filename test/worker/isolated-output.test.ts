@@ -61,3 +61,23 @@ test('all that it prints arrives, also where the reader is slow and its process 
   expect(printed.split('\n').filter((line) => line.startsWith('line '))).toHaveLength(8000);
   expect(await queue.counts()).toEqual({ completed: 1 });
 });
+
+test('a field of a log line that has no JSON loses neither the line nor its other fields', async () => {
+  const handlers = await temporaryDirectory();
+  const handler = `export default {
+    isolation: 'process', maxAttempts: 1,
+    async run(payload, ctx) {
+      const circle = {};
+      circle.circle = circle;
+      ctx.log.info('counted', { rows: 12n, circle, table: 'orders' });
+      throw new Error('it keeps its log');
+    },
+  };`;
+  await writeFile(join(handlers, 'count.mjs'), handler);
+  const id = await queue.enqueue('count');
+  await queue.work(['--until-idle'], { handlers }).exit;
+  const { stdout } = await queue.run('show', id);
+  expect(stdout).toMatch(/counted.*orders/);
+  expect(stdout).toMatch(/counted.*12/);
+  expect(stdout).toMatch(/counted.*not shown: Converting circular structure to JSON/);
+});

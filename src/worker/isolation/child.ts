@@ -160,12 +160,19 @@ function load(type: string, path: string): Promise<Handler> {
   return loading;
 }
 
-/** Only what can be sent; a log line must not fail the attempt. */
+/** What of them can be sent: a log line must not fail the attempt, and a field does not take the others with it. */
 function plain(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, sendable(value)]));
+}
+
+/** Its JSON; of a BigInt its digits, and of a value without JSON (one that contains itself) the reason. */
+function sendable(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
   try {
-    return JSON.parse(JSON.stringify(fields)) as Record<string, unknown>;
+    const json = JSON.stringify(value);
+    return json === undefined ? undefined : JSON.parse(json);
   } catch (error) {
-    return { fields_lost: messageOf(error) };
+    return `not shown: ${messageOf(error).split('\n')[0]}`;
   }
 }
 
