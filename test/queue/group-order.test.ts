@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { claimerOf } from './claimer.ts';
 import { enqueue, enqueueSome, liveRow, refuseChanges } from './rows.ts';
 import { useGroups } from './use-groups.ts';
-import { claimedAndRefused, outcome, type PlainWorker } from './worker.ts';
+import { outcome, type PlainWorker } from './worker.ts';
 
 const { queue, inGroup, setQueue, worker, claimed, complete } = useGroups();
 
@@ -195,8 +195,8 @@ test('a slot that the database does not let go wakes no worker again and again',
   const received: string[] = [];
   listener.client.on('notification', ({ channel }) => received.push(channel));
   await listener.rows('listen taskq_wake');
-  expect((await claimedAndRefused(me)).ids).toEqual([]);
-  expect((await claimedAndRefused(me)).ids).toEqual([]);
+  expect(await claimed(me)).toEqual([]);
+  expect(await claimed(me)).toEqual([]);
   await listener.rows('select');
   expect(received).toEqual([]);
 });
@@ -214,7 +214,7 @@ test('a group that cannot be attended to at all is named in the log of the serve
   );
   await inGroup('ann');
   const plain = await enqueue(queue.admin);
-  expect((await claimedAndRefused(me)).ids).toEqual([plain]);
+  expect(await claimed(me)).toEqual([plain]);
   expect(notices).toEqual([
     "taskq gives out no slot of group 'ann' in queue 'default': not allowed by the application (P0001)",
   ]);

@@ -3,7 +3,7 @@ import { claimerOf } from './claimer.ts';
 import { listenTo } from './listening.ts';
 import { deadRow, enqueue, enqueueSome, liveRow, refuseChanges } from './rows.ts';
 import { useGroups } from './use-groups.ts';
-import { type Claimed, claimedAndRefused, outcome, type PlainWorker } from './worker.ts';
+import { type Claimed, outcome, type PlainWorker } from './worker.ts';
 
 const { queue, inGroup, setQueue, worker, claimed, complete } = useGroups();
 
@@ -762,6 +762,19 @@ test('a rescue keeps the slot', async () => {
   expect(await claimed(me)).toEqual([first]);
 });
 
+/** What a claim of up to ten tasks takes, and what it says of tasks that the database refuses to write. */
+async function claimedAndRefused(me: PlainWorker): Promise<{ ids: string[]; refused: object[] }> {
+  const rows = await me.session.rows<{ id: string | null; extra: { refused?: object[] } }>(
+    `select id, extra from taskq.claim($1, '{default}', '{work}', 10, 0, 30000, null, null, '{"looked": true}')
+     order by id`,
+    me.id,
+  );
+  return {
+    ids: rows.flatMap(({ id }) => id ?? []),
+    refused: rows.flatMap(({ id, extra }) => (id === null ? (extra.refused ?? []) : [])),
+  };
+}
+
 const refusalOf = (id: string) => ({
   ...{ id, queue: 'default', type: 'work', error: 'not allowed by the application', code: 'P0001' },
 });
@@ -771,17 +784,14 @@ describe('a task that a trigger of the application refuses', () => {
     enqueue(queue.admin, { group, ...options }, { refused: true });
   const ofRefused = "new.payload ? 'refused'";
 
-  test('fails one claim; then it is passed and named, and the next of its group and other tasks start', async () => {
+  test('is passed and named: the next of its group gets the slot, and other groups and tasks go on', async () => {
     await refuseChanges(queue.admin, 'create trigger', ofRefused);
     await setQueue({ group_limit: 1 });
     const refused = await refusedInGroup('ann');
     const others = [await inGroup('ann'), await inGroup('bob'), await enqueue(queue.admin)];
     const me = await worker();
-    await expect(me.claim({ start: 10 })).rejects.toThrow('not allowed by the application');
     expect(await claimedAndRefused(me)).toEqual({ ids: others, refused: [refusalOf(refused)] });
     expect(await liveRow(queue.admin, refused)).toMatchObject({ status: 'blocked' });
-    const later = await enqueue(queue.admin);
-    expect(await claimed(me)).toEqual([later]);
   });
 
   test('at the commit is passed by a claim that tries one by one', async () => {
@@ -798,7 +808,7 @@ describe('a task that a trigger of the application refuses', () => {
     expect(rows.map(({ id }) => id)).toEqual(others);
   });
 
-  test('at its time is passed and named, and starts once it is no longer refused', async () => {
+  test('at its time stops no claim, and starts once it is no longer refused', async () => {
     await refuseChanges(queue.admin, 'create trigger', ofRefused);
     const refused = await refusedInGroup('ann', { delay_ms: 1 });
     const other = await inGroup('bob');
@@ -841,8 +851,64 @@ test('so is one whose slot is kept by a task that waits for a retry, where the o
   await refuseChanges(queue.admin, 'create trigger', `old.id = ${kept} and new.gate in ('w', 'd')`);
   await setQueue({ group_order: 'relaxed' });
   // A change of the queue is attended to by one claim, and what its groups ask for then by the next.
-  await claimedAndRefused(me);
+  await claimed(me);
   expect(await claimedAndRefused(me)).toEqual({ ids: [], refused: [refusalOf(kept)] });
+});
+
+describe('how many groups have their turn', () => {
+  const many = (groups: number, each: number) =>
+    queue.admin.rows(
+      `select from taskq.enqueue_many((
+         select jsonb_agg(jsonb_build_object('type', 'work', 'payload', 1, 'group', 'group ' || n % $1::integer))
+         from generate_series(1, $1::integer * $2::integer) as n
+       ))`,
+      groups,
+      each,
+    );
+  const groupsOf = (tasks: readonly { id: string }[]) =>
+    queue.admin.rows<{ group_key: string; tasks: number }>(
+      'select group_key, count(*)::integer as tasks from taskq.tasks where id = any ($1) group by 1',
+      tasks.map(({ id }) => id),
+    );
+
+  test('as many as have slots for what the claim takes: none of them is left unclaimed', async () => {
+    await setQueue({ group_limit: 5 });
+    await many(10, 10);
+    const me = await worker();
+    expect((await groupsOf(await me.claim({ start: 10 }))).map(({ tasks }) => tasks)).toEqual([5, 5]);
+    expect(await queue.admin.value("select count(*)::integer from taskq.tasks where gate = 'h'")).toBe(10);
+  });
+
+  test('as many as tasks without a limit, also in a queue with settings', async () => {
+    await setQueue({ group_limit: null });
+    await many(20, 10);
+    const me = await worker();
+    for (let turn = 0; turn < 2; turn++)
+      expect((await groupsOf(await me.claim({ start: 10 }))).map(({ tasks }) => tasks)).toEqual(
+        Array.from({ length: 10 }, () => 1),
+      );
+  });
+
+  test('more where the first ones have no slot to give', async () => {
+    await setQueue({ group_limit: 10 });
+    for (let n = 0; n < 20; n++)
+      await queue.admin.rows("select taskq.pause_group('default', $1)", `group ${n}`);
+    await many(20, 10);
+    const free = await inGroup('free');
+    const me = await worker();
+    const taken: string[] = [];
+    for (let claims = 0; claims < 3; claims++) taken.push(...(await claimed(me)));
+    expect(taken).toEqual([free]);
+  });
+
+  test('more where their own limits are lower than that of their queue', async () => {
+    await setQueue({ group_limit: 10 });
+    for (let n = 0; n < 20; n++)
+      await queue.admin.rows(`select taskq.set_group('default', $1, '{"limit": 1}')`, `group ${n}`);
+    await many(20, 10);
+    const me = await worker();
+    expect(await claimed(me)).toHaveLength(10);
+  });
 });
 
 describe('groups without a limit', () => {

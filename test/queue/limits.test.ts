@@ -555,10 +555,6 @@ describe('max_running', () => {
     const next = await enqueue(queue.admin, { queue: 'a' });
     await enqueue(queue.admin, { queue: 'a' });
     await enqueue(queue.admin, { queue: 'b', priority: 5 });
-    await queue.admin.rows(
-      `select from taskq.claim($1, '{a}', '{none}', 1, 0, 30000, null, null, '{"one_by_one": true}')`,
-      me.id,
-    );
     const { tasks, about } = await claim(me, { queues: ['a', 'b'] });
     expect(tasks.filter((task) => task.queue === 'a')).toMatchObject([{ id: next }]);
     expect(about.levels).toBeLessThanOrEqual(4);

@@ -51,33 +51,6 @@ export interface ClaimOptions {
   readonly form?: ClaimForm;
 }
 
-/** What a claim says of a task that the database refuses to write. */
-export interface Refused {
-  readonly id: string;
-  readonly queue: string;
-  readonly type: string;
-  readonly error: string;
-  readonly code: string;
-}
-
-/**
- * Claims up to ten tasks as a worker does: a claim that fails is followed by one that tries each row alone. Returns the
- * ids of the tasks, and which tasks the database refuses to write.
- */
-export async function claimedAndRefused(by: PlainWorker): Promise<{ ids: string[]; refused: Refused[] }> {
-  const claim = (options: string) =>
-    by.session.rows<{ id: string | null; extra: { refused?: Refused[] } }>(
-      `select id, extra from taskq.claim($1, '{default}', '{work}', 10, 0, 30000, null, null, $2) order by id`,
-      by.id,
-      options,
-    );
-  const rows = await claim('{"looked": true}').catch(() => claim('{"looked": true, "one_by_one": true}'));
-  return {
-    ids: rows.flatMap(({ id }) => id ?? []),
-    refused: rows.flatMap(({ id, extra }) => (id === null ? (extra.refused ?? []) : [])),
-  };
-}
-
 /** A worker that is nothing but a session and plain SQL. */
 export interface PlainWorker {
   readonly id: number;

@@ -50,7 +50,7 @@ async function claimNext(key: string): Promise<Explained<Claimed[]>> {
   const tasks = Array.from({ length: 3 }, () => ({ type: 'work', group: key }));
   await admin.rows('select from taskq.enqueue_many($1)', JSON.stringify(tasks));
   await moveCursor();
-  const [first, second] = await other.claim({ start: 10, cursor });
+  const [first, second] = await other.claim({ start: 2, cursor });
   await completed([first!]);
   const run = await explained(worker.session, () => worker.claim({ cursor }));
   await completed([second!, ...run.result]);

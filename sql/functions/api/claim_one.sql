@@ -21,7 +21,6 @@ declare
   waiting record;
   limits taskq.standing_limit[];
   ask taskq.asks;
-  asks taskq.asks[];
 begin
   if not coalesce(_lease_ms <= 86400000, false) then
     perform taskq.refuse_option('claim_one', 'lease_ms', to_jsonb(_lease_ms));
@@ -36,15 +35,9 @@ begin
     insert into taskq.asks (due_at, queue, key, task_id)
     values (ts, waiting.queue, waiting.group_key, case when waiting.gate = 'd' then _id end)
     returning * into ask;
-    asks := taskq.take_groups(array[ask]);
-    begin
-      perform taskq.attend_asks(asks, array[ask.queue], array[waiting.type], null, 1000, ts, false);
-    exception when others then
-      if taskq.is_server_fault(sqlstate) then
-        raise;
-      end if;
-      perform taskq.attend_asks(asks, array[ask.queue], array[waiting.type], null, 1000, ts, true);
-    end;
+    perform taskq.attend_asks(
+      taskq.take_groups(array[ask]), array[ask.queue], array[waiting.type], null, 1000, ts, false
+    );
     ts := clock_timestamp();
   end if;
   perform from taskq.limit_states s

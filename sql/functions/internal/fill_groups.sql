@@ -244,16 +244,19 @@ begin
   if any_has_rate or cardinality(swapping) > 0 or written_tasks < free_slots then
     insert into taskq.asks (due_at, slots, queue, key)
     select case
-        when g.taken_back = 1000 or (coalesce(o.tasks, 0) = f.in_turn and g.keeps is not true) then _ts
+        when has.more then _ts
         when _try_until is null then _ts + interval '1 second'
         else _ts + interval '5 seconds'
-      end, greatest(f.slots - coalesce(o.tasks, 0), 1), g.queue, g.key
+      end, case when has.more then greatest(f.slots - coalesce(o.tasks, 0), 1) else 1 end, g.queue, g.key
     from unnest(groups) as g
     cross join lateral taskq.free_slots_of(g, share) as f
     left join (
       select t.queue, t.group_key, count(*) as tasks from taskq.tasks t
       where t.id = any (chosen) and t.gate = 'h' group by 1, 2
     ) as o on o.queue = g.queue and o.group_key = g.key
+    cross join lateral (
+      select g.taken_back = 1000 or (coalesce(o.tasks, 0) = f.in_turn and g.keeps is not true) as more
+    ) as has
     where g.taken_back = 1000 or g.keeps or (coalesce(o.tasks, 0) < f.slots and (
       select true from taskq.tasks t
       where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'

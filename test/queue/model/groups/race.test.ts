@@ -48,7 +48,7 @@ it(`claims in open transactions never have more of a group than its limit togeth
 
 it('and are seen to where a group is filled without its mutex', async () => {
   const { text } = (await readFunctions()).find(({ name }) => name === 'attend')!;
-  const locked = 'limit 1 for no key update skip locked\n      ) as m\n      limit (select';
+  const locked = 'limit 1 for no key update skip locked\n        ) as m\n        limit (select';
   expect(text).toContain(locked);
   await producer.query(text.replace(locked, locked.replace('for no key update skip locked', '')));
   expect((await race(seeded(1), 10)).most).not.toEqual([1, 2]);
