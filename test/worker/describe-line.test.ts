@@ -10,6 +10,18 @@ test('a handler sees every field it logged, also 0, false, null and empty ones',
   );
 });
 
+test('an error in the fields is shown without its stack', () => {
+  const error = {
+    name: 'TypeError',
+    message: 'no such table',
+    stack: 'TypeError: …',
+    code: null,
+    cause: null,
+  };
+  const line = { event: 'task.log', msg: 'gone', task_id: '7', type: 'send', fields: { error, rows: 3 } };
+  expect(describeLine(line)).toBe('task.log  gone, send 7, error TypeError: no such table, rows 3');
+});
+
 test('an event of a task is explained, unless its name says what happened', () => {
   const about = { task_id: '7', type: 'send' };
   const msg = 'the handler ignores its abort signal';

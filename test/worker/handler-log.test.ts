@@ -40,6 +40,41 @@ test('whatever a handler logs is a line of JSON, and fails no attempt', async ()
 });
 
 test.each(['inline', 'process'])(
+  'an error in the fields is logged with its message and stack (%s)',
+  async (isolation) => {
+    const directory = await temporaryDirectory();
+    await writeFile(
+      join(directory, 'report.mjs'),
+      `export default {
+      isolation: '${isolation}',
+      run: (_, { log }) => {
+        const error = new TypeError('no such table', { cause: new Error('a cause') });
+        log.warn('instead of fields', error);
+        log.warn('beside others', { error, rows: 3 });
+        log.warn('a text', 'in detail');
+      },
+    };`,
+    );
+    await queue.enqueue('report');
+    const worker = queue.work(['--until-idle'], { handlers: directory });
+    expect(await worker.exit).toMatchObject({ code: 0 });
+    const lines = worker.stdout().trimEnd().split('\n');
+    const logged = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'task.log');
+    const error = {
+      name: 'TypeError',
+      message: 'no such table',
+      stack: expect.stringContaining('report.mjs'),
+      cause: expect.objectContaining({ message: 'a cause' }),
+    };
+    expect(logged.map(({ fields }) => fields)).toEqual([
+      { error: expect.objectContaining(error) },
+      { error: expect.objectContaining(error), rows: 3 },
+      { value: 'in detail' },
+    ]);
+  },
+);
+
+test.each(['inline', 'process'])(
   'no field of a handler is taken for one of the log (%s)',
   async (isolation) => {
     const directory = await temporaryDirectory();

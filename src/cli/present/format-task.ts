@@ -170,7 +170,9 @@ function tookOf(task: ShownTask): string {
   // A dead letter added by hand ended when a person added it, however long after its last attempt.
   if (task.by_hand === true) return '';
   if (isNothing(task.started_at) || isNothing(task.finished_at)) return '';
-  return roughly(Date.parse(String(task.finished_at)) - Date.parse(String(task.started_at)));
+  const ms = Date.parse(String(task.finished_at)) - Date.parse(String(task.started_at));
+  // A time that was changed by hand may be infinity, or before our era.
+  return Number.isNaN(ms) ? '' : roughly(ms);
 }
 
 function leaseOf(task: ShownTask, until: string): string {

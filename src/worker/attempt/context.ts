@@ -6,12 +6,12 @@ import type { WorkflowPlace } from '../../domain/task.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import type { Level } from '../../lib/level.ts';
 import { shown } from '../../lib/shown.ts';
-import { read } from '../../lib/thrown.ts';
 import type { TaskContext, TaskLog } from '../handlers/handler.ts';
 import type { Attempt } from './attempt.ts';
 import { FollowUpList, type PayloadCheck } from './follow-up-list.ts';
 import type { HandlerOutput } from './handler-output.ts';
 import { isCaller } from './is-caller.ts';
+import { fieldsOf } from './log-fields.ts';
 import { eachParent, parentsOf, type ReadParents } from './parents.ts';
 import { runFunction } from './run-function.ts';
 import { type Transactions, transact } from './transact.ts';
@@ -100,7 +100,7 @@ export class Context implements TaskContext {
           task_id: this.id,
           type: this.type,
           attempt: this.attempt,
-          fields: copyReadable(fields),
+          fields: fieldsOf(fields),
         });
     return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
   }
@@ -177,22 +177,5 @@ function messageText(message: unknown): string {
     return inspect(message);
   } catch {
     return 'an unreadable value';
-  }
-}
-
-/** Leave out unreadable fields: a log line must not fail the attempt. */
-function copyReadable(fields: unknown): Record<string, unknown> {
-  try {
-    return { ...(fields as object | undefined) };
-  } catch {
-    return copyEach(fields);
-  }
-}
-
-function copyEach(fields: unknown): Record<string, unknown> {
-  try {
-    return Object.fromEntries(Object.keys(Object(fields)).map((name) => [name, read(fields, name)]));
-  } catch {
-    return {};
   }
 }

@@ -77,7 +77,14 @@ function other(key: string, value: unknown): string[] {
 }
 
 function named(key: string, value: unknown): string {
-  return `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`;
+  return `${key} ${typeof value === 'string' ? value : (errorText(value) ?? JSON.stringify(value))}`;
+}
+
+/** Undefined: the value is not an error as `ctx.log` describes one, whose stack would hide the rest of the line. */
+function errorText(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { name, message, stack } = value as Line;
+  return typeof stack === 'string' ? `${name}: ${message}` : undefined;
 }
 
 /** Names apart from each other: a line that is too long is broken at blanks. */
