@@ -1,6 +1,7 @@
 import { isNativeError } from 'node:util/types';
-import { storableError } from '../../domain/storable-error.ts';
+import { type StoredError, storableError, withoutFrames } from '../../domain/storable-error.ts';
 import { isObject, read } from '../../lib/thrown.ts';
+import { isCaller } from './is-caller.ts';
 
 /**
  * Returns the fields of a log line as a handler gave them; an untyped one may pass any value. An error becomes its
@@ -10,11 +11,16 @@ import { isObject, read } from '../../lib/thrown.ts';
  */
 export function fieldsOf(given: unknown): Record<string, unknown> {
   if (given === undefined || given === null) return {};
-  if (isError(given)) return { error: storableError(given) };
+  if (isError(given)) return { error: described(given) };
   if (!isObject(given) || Array.isArray(given)) return { value: given };
   const fields = copied(given);
-  for (const [name, value] of Object.entries(fields)) if (isError(value)) fields[name] = storableError(value);
+  for (const [name, value] of Object.entries(fields)) if (isError(value)) fields[name] = described(value);
   return fields;
+}
+
+/** From the handler's own lines on, as the error with which an attempt ends. */
+function described(error: unknown): StoredError {
+  return withoutFrames(storableError(error), isCaller);
 }
 
 /** Also one of another realm, or of a class of the platform such as DOMException. */
