@@ -8,6 +8,7 @@ import { redactUrl } from './redact-url.ts';
 import { hintToConnect } from './server-trouble.ts';
 import { askSession, prepareSession } from './session.ts';
 import type { Session, SessionOptions, SessionStatement } from './session-types.ts';
+import { type Connected, sharedConnection } from './shared-connection.ts';
 import { messageOf } from './thrown.ts';
 import { asUnsent } from './unsent.ts';
 import { within } from './within.ts';
@@ -23,6 +24,8 @@ export interface Queryable {
 }
 
 export interface Database extends Queryable {
+  /** Whether connections reach the server itself, not a pooler; false before the first. */
+  readonly isDirect: boolean;
   /**
    * Waits for the statements that run or wait for a connection, then closes every connection. After `withinMs`, if given,
    * breaks those left.
@@ -32,8 +35,11 @@ export interface Database extends Queryable {
 
 export interface DatabaseOptions extends SessionOptions {
   readonly databaseUrl: string;
-  /** Maximum number of connections. */
-  readonly maxConnections: number;
+  /**
+   * Maximum number of connections. `pipeline`: one, which takes the statements in the order of the calls, each without
+   * waiting for the answer to the one before.
+   */
+  readonly maxConnections: number | 'pipeline';
   /** Name of the connections in `pg_stat_activity`. */
   readonly applicationName: string;
   /** Milliseconds after which a statement without an answer fails and its connection is destroyed; default 30 s. */
@@ -64,6 +70,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   /** Pending `pool.connect()` calls, which `pool.end()` would never settle. */
   const waiting = new Set<Promise<unknown>>();
   let era = 0;
+  let isDirect = false;
   const pool = openPool(options);
 
   const connectAny = async (): Promise<pg.PoolClient> => {
@@ -77,11 +84,12 @@ export function openDatabase(options: DatabaseOptions): Database {
       waiting.delete(connecting);
     }
   };
-  const connect = async (): Promise<{ client: pg.PoolClient; session: Session }> => {
+  const connect = async (): Promise<Connected> => {
     for (;;) {
       const client = await connectAny();
+      const release = (broken?: Error | boolean) => client.release(broken);
       const opened = known.get(client);
-      if (opened?.era === era) return { client, session: opened.session };
+      if (opened?.era === era) return { client, session: opened.session, release };
       if (opened !== undefined) {
         client.release(true);
         continue;
@@ -89,7 +97,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       try {
         const session = await withDeadline(client, deadlineMs, () => explore(client, options));
         known.set(client, { session, era });
-        return { client, session };
+        isDirect = session.isDirect;
+        return { client, session, release };
       } catch (error) {
         client.release(true);
         throw error;
@@ -97,20 +106,24 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   };
 
+  const take = options.maxConnections === 'pipeline' ? sharedConnection(connect) : connect;
   return {
+    get isDirect() {
+      return isDirect;
+    },
     async query<Row extends object>(statement: Statement): Promise<Row[]> {
-      const { client, session } = await connect().catch((error) => {
+      const { client, session, release } = await take().catch((error) => {
         throw asUnsent(error);
       });
       try {
         const rows = await withDeadline(client, statement.deadlineMs ?? deadlineMs, () =>
           askSession<Row>(client, session, statement),
         );
-        client.release();
+        release();
         return rows;
       } catch (error) {
         if (isReadOnly(error)) era += 1;
-        client.release(isServerError(error) ? false : error instanceof Error ? error : true);
+        release(isServerError(error) ? false : error instanceof Error ? error : true);
         throw error;
       }
     },
@@ -126,7 +139,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 function openPool({ databaseUrl, maxConnections, applicationName, parseJson }: DatabaseOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
-    max: maxConnections,
+    ...(maxConnections === 'pipeline' ? PIPELINE : { max: maxConnections }),
     application_name: applicationName,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 30_000,
@@ -141,6 +154,9 @@ function openPool({ databaseUrl, maxConnections, applicationName, parseJson }: D
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
+
+/** Its types do not declare `pipeline`. */
+const PIPELINE: pg.PoolConfig & { readonly pipeline: true } = { max: 1, pipeline: true };
 
 /** The connections of a pool, also those that are being made; its types do not declare them. */
 function clientsOf(pool: pg.Pool): readonly pg.ClientBase[] {

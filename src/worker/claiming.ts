@@ -60,16 +60,16 @@ class ClaimHost implements ClaimLoopHost {
     return heartbeat.receivesHints && !options.end.untilIdle;
   }
 
-  get answers(): number {
-    return this.#state.reporter.answers;
+  get effects(): number {
+    return this.#state.reporter.effects;
   }
 
   get groupedOutcomes(): number {
     return this.#state.ledger.reports.grouped;
   }
 
-  hasAnswersBeyond(answers: number, ms: number): Promise<boolean> {
-    return this.#state.reporter.hasAnswersBeyond(answers, ms, this.#state.shutdown.stop);
+  hasEffectsBeyond(effects: number, ms: number): Promise<boolean> {
+    return this.#state.reporter.hasEffectsBeyond(effects, ms, this.#state.shutdown.stop);
   }
 
   onStatementFailed(error: unknown): void {

@@ -2,7 +2,7 @@ import { isUnanswered, type Queryable, type Statement } from '../lib/database.ts
 import { describeDatabaseError } from '../lib/server-trouble.ts';
 import type { EventLog } from './log/events.ts';
 
-/** A worker's two connections: the main thread's statements, and the heartbeat thread's own connection. */
+/** A worker's connections: those of the main thread's statements, and the heartbeat thread's own connection. */
 export type Connection = 'statements' | 'heartbeats';
 
 export interface ConnectionStateOptions {
@@ -48,10 +48,19 @@ export class ConnectionState implements Queryable {
       : now - this.#since;
   }
 
-  async query<Row extends object>(statement: Statement): Promise<Row[]> {
+  query<Row extends object>(statement: Statement): Promise<Row[]> {
+    return this.#ask(this.#options.db, statement);
+  }
+
+  /** Returns what runs statements by way of `db` and tracks their answers too. */
+  over(db: Queryable): Queryable {
+    return { query: (statement) => this.#ask(db, statement) };
+  }
+
+  async #ask<Row extends object>(db: Queryable, statement: Statement): Promise<Row[]> {
     const askedAt = performance.now();
     try {
-      const rows = await this.#options.db.query<Row>(statement);
+      const rows = await db.query<Row>(statement);
       this.answered('statements', askedAt);
       return rows;
     } catch (error) {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type Database, openDatabase, type Queryable } from '../lib/database.ts';
+import { type Database, type DatabaseOptions, openDatabase, type Queryable } from '../lib/database.ts';
 import { TaskqError } from '../lib/errors.ts';
 import { within } from '../lib/within.ts';
 import { checkRunFunction } from '../queue/protocol/run-function.ts';
@@ -37,7 +37,8 @@ const START_STOPPED_MS = 5000;
  */
 export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   const { events, onStopped } = options.process;
-  const pool = openPool(options);
+  const pool = openPool(options, 3);
+  const pipeline = openPool(options, 'pipeline');
   /**
    * Undo what the worker has started, even if it fails: otherwise heartbeats would renew leases of tasks that no longer
    * run.
@@ -56,7 +57,13 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
         state.schemaChanged.trigger();
       },
     });
-    const state = new WorkerState(db, pool, registered, options);
+    const inTurn = {
+      ...db.over(pipeline),
+      get isPipelined() {
+        return pipeline.isDirect;
+      },
+    };
+    const state = new WorkerState({ db, inTurn, beside: pool }, registered, options);
     state.cursor.startAt(registered.cursors, performance.now());
     if (registered.typesLeft) state.unstored = options.tasks.handlers;
     const { ledger, ends } = state;
@@ -100,16 +107,19 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     return state.end();
   } finally {
     await Promise.all(endings.map((end) => end()));
-    await pool.close(CLOSE_MS);
+    await Promise.all([pool.close(CLOSE_MS), pipeline.close(CLOSE_MS)]);
   }
 }
 
-function openPool({ connection, times }: WorkerOptions): Database {
+function openPool(
+  { connection, times }: WorkerOptions,
+  maxConnections: DatabaseOptions['maxConnections'],
+): Database {
   return openDatabase({
     databaseUrl: connection.databaseUrl,
     synchronousCommit: connection.synchronousCommit,
     access: 'write',
-    maxConnections: 4,
+    maxConnections,
     applicationName: 'taskq worker',
     deadlineMs: statementDeadlineMs(times.leaseMs),
   });

@@ -31,9 +31,9 @@ export class Shutdown {
   }
 
   /** Drain and end with exit code 1: a supervisor starts another worker. */
-  retire(why: string, about: Omit<FieldsOf<'worker.retiring'>, 'error'> = {}): void {
+  retire(why: string, about: Partial<FieldsOf<'worker.retiring'>> = {}): void {
     if (!this.#own.signal.aborted)
-      this.#events.event('worker.retiring', { error: { message: why }, ...about });
+      this.#events.event('worker.retiring', { ...about, error: { ...about.error, message: why } });
     this.fail();
     this.#own.abort();
   }

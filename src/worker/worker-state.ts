@@ -1,4 +1,5 @@
 import { NOT_STORED, type Outcome } from '../domain/outcome.ts';
+import { storableError } from '../domain/storable-error.ts';
 import type { ClaimedTask } from '../domain/task.ts';
 import { isServerError, isUnanswered, type Queryable } from '../lib/database.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
@@ -31,7 +32,7 @@ import type { EndedTask, HeldTask, StartedTask } from './lease/held-task.ts';
 import { LeaseLength } from './lease/lease-length.ts';
 import { type HeldLease, LeaseTable, processClock } from './lease/lease-table.ts';
 import { Ledger } from './lease/ledger.ts';
-import type { FirstRegistered } from './lease/registered-worker.ts';
+import type { FirstRegistered, InTurn } from './lease/registered-worker.ts';
 import type { EventLog } from './log/events.ts';
 import { RefusedTasks } from './log/refused-tasks.ts';
 import type { RescuingWorker } from './maintain/rescuer.ts';
@@ -42,11 +43,20 @@ import { Reporter } from './settle/reporter.ts';
 import { Shutdown } from './shutdown.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 
+/** How a worker reaches the database. */
+export interface WorkerConnections {
+  readonly db: Queryable;
+  readonly inTurn: InTurn;
+  /** For statements that may be slow or fail without meaning that the connection is lost. */
+  readonly beside: Queryable;
+}
+
 /** The state that a worker's loops share: the tasks it holds between claim and answer, and how it ends. */
 export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker {
   readonly options: WorkerOptions;
   readonly events: EventLog;
   readonly db: Queryable;
+  readonly inTurn: InTurn;
   readonly workerId: number;
   readonly uniquePart: string;
   /** The handlers in use, by type. */
@@ -88,6 +98,8 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   /** Tasks that `untilIdle` left, counted by reason. */
   left: Readonly<Record<string, number>> = {};
   readonly #beside: Queryable;
+  /** The outcomes on their way that a claim could follow, of tasks with a group. */
+  readonly #followed = new WeakSet<EndedTask>();
 
   /** A statement failed. A refusal may mean that the schema no longer fits. */
   readonly onStatementFailed = (error: unknown): void => {
@@ -95,8 +107,8 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     if (isServerError(error)) this.schemaChanged.trigger();
   };
 
-  /** `beside`: for statements that may be slow or fail without meaning that the connection is lost. */
-  constructor(db: Queryable, beside: Queryable, registered: FirstRegistered, options: WorkerOptions) {
+  constructor(connections: WorkerConnections, registered: FirstRegistered, options: WorkerOptions) {
+    const { db, inTurn, beside } = connections;
     const { workerId, installation, uniquePart } = registered;
     const { connection, tasks, times } = options;
     const { handlers } = tasks;
@@ -105,6 +117,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     this.options = options;
     this.events = events;
     this.db = db;
+    this.inTurn = inTurn;
     this.#beside = beside;
     this.workerId = workerId;
     this.uniquePart = uniquePart;
@@ -153,6 +166,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
         this.#leaveOutRefused();
         slotFreed.trigger();
       },
+      onSending: (outcomes, isFollowed) => this.#onSending(outcomes, isFollowed),
     });
     this.scheduler = new Scheduler({
       ...{ db, events },
@@ -319,10 +333,10 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   /** Retire after an uncaught error: its attempt fails with it, and the state of this process is unknown. */
   onUncaughtError(attempt: Attempt | undefined, thrown: unknown): void {
     const task = attempt?.task;
-    this.shutdown.retire(
-      `uncaught error: ${messageOf(thrown)}`,
-      task && { task_id: task.id, type: task.type },
-    );
+    this.shutdown.retire(`uncaught error: ${messageOf(thrown)}`, {
+      ...(task && { task_id: task.id, type: task.type }),
+      error: storableError(thrown),
+    });
   }
 
   /** Give back waiting tasks that may not run here now, including those that a claim in flight brings. */
@@ -362,6 +376,17 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     if (groupKey !== null) this.executor.stop(held, { queue, groupKey });
   }
 
+  /** The next task of a group can be claimed behind the outcome of the one before. */
+  #onSending(outcomes: readonly EndedTask[], isFollowed: boolean): void {
+    for (const held of outcomes) {
+      if (held.task.groupKey === null) continue;
+      if (isFollowed) {
+        this.#followed.add(held);
+        this.workArrived.trigger();
+      } else this.#followed.delete(held);
+    }
+  }
+
   #onSettled(held: EndedTask, answer: SettleAnswer): void {
     const { consequence } = answer;
     this.ends.settled(held, answer);
@@ -373,7 +398,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     const { outcome, task } = held;
     const isFollowed = outcome.kind === 'completed' && outcome.followUps !== undefined;
     // The next task of a group, or the next step of a workflow.
-    const isAwaited = task.groupKey !== null || task.workflow !== null;
+    const isAwaited = (task.groupKey !== null && !this.#followed.has(held)) || task.workflow !== null;
     // A retry may be due before the next poll.
     if (consequence?.status === 'pending' || isFollowed || isAwaited || this.options.end.untilIdle)
       this.workArrived.trigger();

@@ -25,7 +25,7 @@ beforeEach(() => {
 afterEach(() => ended.abort());
 
 /** Tasks that a worker has claimed, and what reports them by way of `db`. */
-async function holding(db: Queryable = queue.admin, count = 2) {
+async function holding(db: Queryable = queue.admin, count = 2, { isPipelined = false } = {}) {
   await enqueueSome(queue.admin, count);
   const worker = await registerWorker(queue.admin);
   const ledger = new Ledger(new LeaseTable(count));
@@ -36,24 +36,29 @@ async function holding(db: Queryable = queue.admin, count = 2) {
   const ends: string[] = [];
   const kinds: string[] = [];
   const troubles: unknown[] = [];
-  const reporter = new Reporter({ db, workerId: worker.id }, ledger, {
-    outcomes: {
-      promised: new PromisedClaim(),
-      onSettled: ({ id, outcome }, { answer }) => {
-        ends.push(`${answer} ${id}`);
-        kinds.push(outcome.kind);
+  const reporter = new Reporter(
+    { db, inTurn: { query: (s) => db.query(s), isPipelined }, workerId: worker.id },
+    ledger,
+    {
+      outcomes: {
+        promised: new PromisedClaim(),
+        onSettled: ({ id, outcome }, { answer }) => {
+          ends.push(`${answer} ${id}`);
+          kinds.push(outcome.kind);
+        },
+        onNotStored: ({ id }) => ends.push(`not stored ${id}`),
+        onRefused: ({ id }) => ends.push(`refused ${id}`),
       },
-      onNotStored: ({ id }) => ends.push(`not stored ${id}`),
-      onRefused: ({ id }) => ends.push(`refused ${id}`),
+      notes: {
+        keepsLogOf: () => false,
+        onNoteRefused: ({ id }) => ends.push(`notes refused ${id}`),
+      },
+      onGivenBack: ({ id }) => ends.push(`given back ${id}`),
+      onStatementFailed: (error) => troubles.push(error),
+      onSent: () => {},
+      onSending: (outcomes, isFollowed) => isFollowed && ends.push(`on its way ${outcomes[0]!.id}`),
     },
-    notes: {
-      keepsLogOf: () => false,
-      onNoteRefused: ({ id }) => ends.push(`notes refused ${id}`),
-    },
-    onGivenBack: ({ id }) => ends.push(`given back ${id}`),
-    onStatementFailed: (error) => troubles.push(error),
-    onSent: () => {},
-  });
+  );
   const held = ledger.held();
   return { worker, ledger, reporter, ends, kinds, troubles, held, ids: held.map(({ id }) => id) };
 }
@@ -66,6 +71,41 @@ test('outcomes and tasks to be given back go to the database, and the ledger is 
   await ledger.untilEmpty();
   expect(ends.toSorted()).toEqual([`given back ${ids[1]}`, `recorded ${ids[0]}`]);
   expect(await liveRow(queue.admin, ids[1]!)).toMatchObject({ status: 'pending', releases: 0 });
+});
+
+test('an outcome has its effect on claims when it is on its way, where they can follow it, and once only', async () => {
+  let failures = 1;
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const db: Queryable = {
+    async query(statement) {
+      await gate;
+      if (failures-- > 0) throw new Error('the connection is gone');
+      return queue.admin.query(statement);
+    },
+  };
+  const { ledger, reporter, ends, held, ids } = await holding(db, 1, { isPipelined: true });
+  ledger.report(held[0]!, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  void reporter.run(ended.signal);
+  expect(await reporter.hasEffectsBeyond(0, 60_000, ended.signal)).toBe(true);
+  expect(ends).toEqual([`on its way ${ids[0]}`]);
+  open();
+  await ledger.untilEmpty();
+  expect(ends).toEqual([`on its way ${ids[0]}`, `on its way ${ids[0]}`, `recorded ${ids[0]}`]);
+  // Sent, failed, sent again.
+  expect(reporter.effects).toBe(3);
+  expect(await reporter.hasEffectsBeyond(3, 60_000, ended.signal)).toBe(false);
+});
+
+test('an outcome has its effect on claims when it is answered, where they cannot follow it', async () => {
+  const { ledger, reporter, ends, held, ids } = await holding(queue.admin, 1);
+  ledger.report(held[0]!, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  void reporter.run(ended.signal);
+  expect(await reporter.hasEffectsBeyond(0, 60_000, ended.signal)).toBe(true);
+  expect(ends).toEqual([`recorded ${ids[0]}`]);
+  expect(reporter.effects).toBe(1);
 });
 
 test('what the database does not answer is sent again until it does', async () => {

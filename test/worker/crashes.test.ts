@@ -157,7 +157,13 @@ describe('an uncaught error', () => {
       const worker = queue.work(['--concurrency', '2']);
       await queue.saw(other, 'start');
       const culprit = await queue.enqueue('stray', { how, ms: 200 }, { max_attempts: 1 });
-      expect(await worker.waitForLog(event('worker.retiring'))).toMatchObject({ task_id: culprit });
+      expect(await worker.waitForLog(event('worker.retiring'))).toMatchObject({
+        task_id: culprit,
+        error: {
+          message: `uncaught error: ${how === 'object' ? 'an object' : message}`,
+          stack: how === 'object' ? null : expect.stringContaining('handlers/stray'),
+        },
+      });
       const later = await queue.enqueue('hello-js');
       await queue.witness(other, 'go');
       expect(await worker.exit).toEqual({ code: 1, signal: null });

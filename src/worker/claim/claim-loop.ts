@@ -9,12 +9,12 @@ import type { PromisedClaim } from './promised-claim.ts';
 
 /** The worker of a claim loop. */
 export interface ClaimLoopHost extends IdleHost {
-  /** How many statements with outcomes have been answered. */
-  readonly answers: number;
+  /** How many batches of outcomes have been answered, or are where a claim can follow them. */
+  readonly effects: number;
   /** How many outcomes in flight may free a slot of a group. */
   readonly groupedOutcomes: number;
-  /** Returns whether there are more answers than these. Waits up to `ms` for an answer in flight. */
-  hasAnswersBeyond(answers: number, ms: number): Promise<boolean>;
+  /** Returns whether there are more effects than these. Waits up to `ms` for outcomes on their way. */
+  hasEffectsBeyond(effects: number, ms: number): Promise<boolean>;
   /** A statement failed and will be retried. */
   onStatementFailed(error: unknown): void;
 }
@@ -60,8 +60,8 @@ class ClaimLoop {
   #isWoken = false;
   /** The last claim found fewer tasks than there was room for. */
   #wasShort = false;
-  /** How many answers there were when the last claim began. */
-  #answers = -1;
+  /** How many effects there were when the last claim began. */
+  #effects = -1;
   /** How many outcomes of groups did not arrive in time: something may delay them for long. */
   #heldUp = 0;
 
@@ -97,10 +97,11 @@ class ClaimLoop {
     // The task that woke the worker is waiting: claim before looking for queues.
     const queues = this.#isWoken ? context.queuesKnown() : await context.queuesNow();
     this.#heldUp = Math.min(this.#heldUp, host.groupedOutcomes);
-    if (claimer.found.waitsForPlaces || (this.#wasShort && this.#mayFreeSlot)) await this.#outcomeComes();
-    this.#answers = host.answers;
+    const isFollowing =
+      (claimer.found.waitsForPlaces || (this.#wasShort && this.#mayFreeSlot)) && (await this.#outcomeComes());
+    this.#effects = host.effects;
     const mayFreeSlot = this.#mayFreeSlot;
-    const got = await claimer.claim(room, queues, stop);
+    const got = await claimer.claim(room, queues, { stop, isFollowing });
     const now = performance.now();
     this.#isWoken = false;
     this.#wasShort = got < room.start + room.ahead;
@@ -143,8 +144,8 @@ class ClaimLoop {
   /** Wait for outcomes that may make room in a queue or group. Returns whether there were any. */
   async #outcomeComes(): Promise<boolean> {
     const { host } = this.#options;
-    const isAnswered = await host.hasAnswersBeyond(this.#answers, OUTCOME_MS);
-    if (!isAnswered) this.#heldUp = host.groupedOutcomes;
-    return isAnswered;
+    const hasCome = await host.hasEffectsBeyond(this.#effects, OUTCOME_MS);
+    if (!hasCome) this.#heldUp = host.groupedOutcomes;
+    return hasCome;
   }
 }

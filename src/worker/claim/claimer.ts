@@ -1,5 +1,6 @@
 import type { ClaimForm } from '../../domain/claim-form.ts';
 import type { ClaimedTask } from '../../domain/task.ts';
+import type { Queryable } from '../../lib/database.ts';
 import { isUndone } from '../../lib/server-trouble.ts';
 import { type Claimed, claim, type RefusedClaim, type Room } from '../../queue/protocol/claim.ts';
 import { LATE_COMMIT_MS, statementDeadlineMs } from '../lease/lease-length.ts';
@@ -76,7 +77,7 @@ export class Claimer {
   }
 
   /** Claim once from these queues, again while groups ask and get no task. Returns how many tasks it brought. */
-  async claim(room: Room, queues: readonly string[], stop: AbortSignal): Promise<number> {
+  async claim(room: Room, queues: readonly string[], way: ClaimingWay): Promise<number> {
     if (queues.length === 0) {
       if (this.#options.promised.isOwed) await this.attend(queues);
       // What the claim before found is no reason to claim again at once.
@@ -84,7 +85,7 @@ export class Claimer {
       return 0;
     }
     for (;;) {
-      const claimed = await this.#claimOnce(room, queues, stop);
+      const claimed = await this.#claimOnce(room, queues, way);
       if (claimed === undefined) return 0;
       const { tasks, looked } = claimed;
       if (tasks.length > 0 || looked === null || looked.asksLeft.size === 0) return tasks.length;
@@ -111,7 +112,11 @@ export class Claimer {
   }
 
   /** Undefined: there is no room for a claim, or the worker stops. */
-  async #claimOnce(room: Room, queues: readonly string[], stop: AbortSignal): Promise<Claimed | undefined> {
+  async #claimOnce(
+    room: Room,
+    queues: readonly string[],
+    { stop, isFollowing }: ClaimingWay,
+  ): Promise<Claimed | undefined> {
     // Without a claim the rest stays: a task that wants a slot gets the next one.
     this.#found = { ...this.#found, sweepInMs: null };
     if (isNone(room) || stop.aborted) return undefined;
@@ -120,17 +125,13 @@ export class Claimer {
     if (stop.aborted) return undefined;
     const reservation = ledger.reserve(room.start + room.ahead);
     if (reservation === undefined) return undefined;
-    return worker.lease.during((leaseMs) => this.#claim(reservation, room, queues, leaseMs));
+    const db = isFollowing ? worker.inTurn : worker.db;
+    return worker.lease.during((leaseMs) => this.#claim(db, { reservation, room, queues, leaseMs }));
   }
 
-  async #claim(
-    reservation: Reservation,
-    room: Room,
-    queues: readonly string[],
-    leaseMs: number,
-  ): Promise<Claimed> {
+  async #claim(db: Queryable, { reservation, room, queues, leaseMs }: Reserved): Promise<Claimed> {
     const { worker, cursor, promised, host } = this.#options;
-    const { db, workerId, types } = worker;
+    const { workerId, types } = worker;
     const { isOwed } = promised;
     const began = performance.now();
     const look = cursor.next(began, queues, isOwed);
@@ -190,6 +191,20 @@ export class Claimer {
       sweepInMs,
     };
   }
+}
+
+export interface ClaimingWay {
+  readonly stop: AbortSignal;
+  /** Send the claim behind the outcomes that are on their way: it finds what they free. */
+  readonly isFollowing: boolean;
+}
+
+/** A claim that is about to be sent. */
+interface Reserved {
+  readonly reservation: Reservation;
+  readonly room: Room;
+  readonly queues: readonly string[];
+  readonly leaseMs: number;
 }
 
 /** A claim that has no answer yet. */

@@ -83,7 +83,7 @@ export class IdleSleep {
       mark.until = performance.now() + markMs;
       const { dueMs, mostMs, queues } = await context.enterIdle(markMs);
       host.endIfDone();
-      const got = await claimer.claim(claimer.roomOf(host.room()), queues, stop);
+      const got = await claimer.claim(claimer.roomOf(host.room()), queues, { stop, isFollowing: false });
       const { wantsSlot, sweepInMs, opensInMs } = claimer.found;
       if (got > 0 || wantsSlot) return got;
       // A claim without a sweep did not look for tasks that were locked, or committed late: the next one comes for that.

@@ -2,7 +2,7 @@ import { leaseKey } from '../../domain/task.ts';
 import { type GiveBackAnswer, giveBack } from '../../queue/protocol/give-back.ts';
 import type { HeldTask } from '../lease/held-task.ts';
 import type { Ledger } from '../lease/ledger.ts';
-import type { RegisteredWorker } from '../lease/registered-worker.ts';
+import type { ReportingWorker } from '../lease/registered-worker.ts';
 import { isAnswered } from './classify-refusal.ts';
 import type { RetryWait } from './retry-wait.ts';
 
@@ -14,7 +14,7 @@ export interface GiveBackHooks {
 }
 
 export interface GiveBackOptions {
-  readonly worker: Omit<RegisteredWorker, 'lease'>;
+  readonly worker: ReportingWorker;
   readonly ledger: Ledger;
   readonly retryWait: RetryWait;
   readonly hooks: GiveBackHooks;

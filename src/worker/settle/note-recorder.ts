@@ -9,7 +9,7 @@ import { note } from '../../queue/protocol/note.ts';
 import { LogLines, loggedLine } from '../attempt/log-lines.ts';
 import { type Noted, Notes } from '../attempt/notes.ts';
 import type { HeldTask, StartedTask } from '../lease/held-task.ts';
-import type { RegisteredWorker } from '../lease/registered-worker.ts';
+import type { ReportingWorker } from '../lease/registered-worker.ts';
 import { classifyRefusal } from './classify-refusal.ts';
 
 export interface NoteHooks {
@@ -36,7 +36,7 @@ const MOST_WEIGHT = 4000;
  * notes it sends nothing.
  */
 export class NoteRecorder {
-  readonly #worker: Omit<RegisteredWorker, 'lease'>;
+  readonly #worker: ReportingWorker;
   readonly #hooks: NoteHooks;
   readonly #serial = new SerialQueue();
   readonly #arrived = new Wakeup();
@@ -47,7 +47,7 @@ export class NoteRecorder {
   /** Ids of tasks whose logs someone follows. */
   #followed: ReadonlySet<string> = new Set();
 
-  constructor(worker: Omit<RegisteredWorker, 'lease'>, hooks: NoteHooks) {
+  constructor(worker: ReportingWorker, hooks: NoteHooks) {
     this.#worker = worker;
     this.#hooks = hooks;
   }

@@ -1,11 +1,11 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
-import { isServerError } from '../../lib/database.ts';
+import { isServerError, type Queryable } from '../../lib/database.ts';
 import { isUndone } from '../../lib/server-trouble.ts';
 import { type SettleAnswer, settle } from '../../queue/protocol/settle.ts';
 import type { PromisedClaim } from '../claim/promised-claim.ts';
 import type { EndedTask, HeldTask } from '../lease/held-task.ts';
 import type { Ledger } from '../lease/ledger.ts';
-import type { RegisteredWorker } from '../lease/registered-worker.ts';
+import type { ReportingWorker } from '../lease/registered-worker.ts';
 import { describeRefusal, isAnswered, isConflict } from './classify-refusal.ts';
 import { RefusedBatch, type RowRefusal } from './refused-batch.ts';
 import type { RetryWait } from './retry-wait.ts';
@@ -24,7 +24,9 @@ export interface RecorderHooks {
 }
 
 export interface RecorderOptions {
-  readonly worker: Omit<RegisteredWorker, 'lease'>;
+  readonly worker: ReportingWorker;
+  /** Where to send the outcomes that wait for no other transaction; absent: on any connection. */
+  readonly inTurn?: Queryable;
   readonly ledger: Ledger;
   readonly retryWait: RetryWait;
   readonly hooks: RecorderHooks;
@@ -77,11 +79,12 @@ export class OutcomeRecorder {
   /** Record a part of a batch, and find an outcome that cannot be stored by halving. */
   async #settle(part: readonly EndedTask[], refused: RefusedBatch): Promise<void> {
     if (part.length === 0) return;
-    const { worker, ledger, hooks } = this.#options;
+    const { worker, inTurn, ledger, hooks } = this.#options;
     const willClaim = hooks.promised.mayPromise && part.some(({ task }) => task.workflow !== null);
     try {
       const waitFor = part.find(deservesWait)?.id;
-      const answers = await settle(worker.db, worker.workerId, part, { waitFor, willClaim }).finally(() => {
+      const db = waitFor === undefined ? (inTurn ?? worker.db) : worker.db;
+      const answers = await settle(db, worker.workerId, part, { waitFor, willClaim }).finally(() => {
         if (willClaim) hooks.promised.owe();
       });
       refused.partTaken();
@@ -174,7 +177,7 @@ export class OutcomeRecorder {
   }
 }
 
-function isAlone({ delivery }: HeldTask): boolean {
+export function isAlone({ delivery }: HeldTask): boolean {
   return delivery?.isAlone === true;
 }
 

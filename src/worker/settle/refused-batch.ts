@@ -2,7 +2,7 @@ import { isServerError } from '../../lib/database.ts';
 import { ensurePartitions } from '../../queue/protocol/maintain.ts';
 import { settleNothing } from '../../queue/protocol/settle.ts';
 import type { EndedTask } from '../lease/held-task.ts';
-import type { RegisteredWorker } from '../lease/registered-worker.ts';
+import type { ReportingWorker } from '../lease/registered-worker.ts';
 import { classifyRefusal, isAnswered, mayNotEnqueue } from './classify-refusal.ts';
 
 /** What a refusal means for a single outcome. */
@@ -14,7 +14,7 @@ const REFUSALS_BEFORE_BISECTION = 3;
 const MAX_REFUSALS_IN_BISECTION = 40;
 
 export interface RefusedBatchOptions {
-  readonly worker: Omit<RegisteredWorker, 'lease'>;
+  readonly worker: ReportingWorker;
   /** How many batches before this one the server refused in a row, for a reason that may pass. */
   readonly refusedBefore: number;
   /** Aborted when no time is left for halving. */

@@ -3,11 +3,17 @@ import { backingOffMs } from '../../lib/backing-off.ts';
 import { Wakeup } from '../../lib/wakeup.ts';
 import type { EndedTask, HeldTask } from '../lease/held-task.ts';
 import type { Ledger } from '../lease/ledger.ts';
-import type { RegisteredWorker } from '../lease/registered-worker.ts';
+import type { ReportingWorker } from '../lease/registered-worker.ts';
 import { type GiveBackHooks, type GiveBackOptions, giveBackTasks } from './give-back-tasks.ts';
 import { KeyedOutcomes, waitsForKeys } from './keyed-outcomes.ts';
 import { type NoteHooks, NoteRecorder } from './note-recorder.ts';
-import { deservesWait, OutcomeRecorder, type RecorderHooks, vainWaitsOf } from './outcome-recorder.ts';
+import {
+  deservesWait,
+  isAlone,
+  OutcomeRecorder,
+  type RecorderHooks,
+  vainWaitsOf,
+} from './outcome-recorder.ts';
 import { RetryWait } from './retry-wait.ts';
 
 export interface ReporterHooks {
@@ -18,6 +24,8 @@ export interface ReporterHooks {
   readonly onStatementFailed: (error: unknown) => void;
   /** The last batch is finished: there may be room for more tasks. */
   readonly onSent: () => void;
+  /** These outcomes are on their way. `isFollowed`: a claim that is sent right after them finds what they free. */
+  readonly onSending: (outcomes: readonly EndedTask[], isFollowed: boolean) => void;
 }
 
 /** A larger statement gains nothing. */
@@ -36,6 +44,7 @@ const MAX_ALONE_PER_TYPE = 20;
  */
 export class Reporter {
   readonly notes: NoteRecorder;
+  readonly #worker: ReportingWorker;
   readonly #ledger: Ledger;
   readonly #hooks: ReporterHooks;
   readonly #retryWait: RetryWait;
@@ -46,20 +55,21 @@ export class Reporter {
   /** Not triggered by new reports: they are no reason to retry while the database refuses. */
   readonly #retry = new Wakeup();
   readonly #answer = new Wakeup();
-  #answers = 0;
+  #effects = 0;
   /** Consecutive batches that could not be sent completely. */
   #failures = 0;
   #isSending = false;
 
-  constructor(worker: Omit<RegisteredWorker, 'lease'>, ledger: Ledger, hooks: ReporterHooks) {
+  constructor(worker: ReportingWorker, ledger: Ledger, hooks: ReporterHooks) {
     const { onGivenBack, onStatementFailed } = hooks;
     const retryWait = new RetryWait(ledger.reports);
     const recording = { worker, ledger, retryWait, hooks: { ...hooks.outcomes, onStatementFailed } };
+    this.#worker = worker;
     this.#ledger = ledger;
     this.notes = new NoteRecorder(worker, { ...hooks.notes, onStatementFailed });
     this.#hooks = hooks;
     this.#retryWait = retryWait;
-    this.#recorder = new OutcomeRecorder(recording);
+    this.#recorder = new OutcomeRecorder({ ...recording, inTurn: worker.inTurn });
     this.#keyed = new KeyedOutcomes({
       recorder: new OutcomeRecorder(recording),
       retryWait,
@@ -87,16 +97,16 @@ export class Reporter {
     return this.#isSending || this.#keyed.isSending;
   }
 
-  /** How many statements have been answered, or have failed. */
-  get answers(): number {
-    return this.#answers;
+  /** How many batches the next claim may profit from: each was answered, or failed, or is where a claim can follow. */
+  get effects(): number {
+    return this.#effects;
   }
 
-  /** Returns whether there are more answers than these. Waits up to `ms` for one, if a report has none yet. */
-  async hasAnswersBeyond(answers: number, ms: number, signal: AbortSignal): Promise<boolean> {
-    while (this.#answers === answers && this.#ledger.reporting > 0)
+  /** Returns whether there are more effects than these. Waits up to `ms` for one, if a report has none yet. */
+  async hasEffectsBeyond(effects: number, ms: number, signal: AbortSignal): Promise<boolean> {
+    while (this.#effects === effects && this.#ledger.reporting > 0)
       if ((await this.#answer.wait(ms, signal)) !== 'triggered') break;
-    return this.#answers > answers;
+    return this.#effects > effects;
   }
 
   /** There is a new report. */
@@ -149,6 +159,17 @@ export class Reporter {
   /** False: the database could not take all of it now; the rest waits again. */
   async #send(batch: readonly HeldTask[], signal: AbortSignal): Promise<boolean> {
     this.#isSending = true;
+    const noted = await this.#noted(batch);
+    const { areTaken, isFollowed } =
+      noted === undefined ? { areTaken: false, isFollowed: false } : await this.#report(noted, signal);
+    this.#isSending = false;
+    this.#failures = areTaken ? 0 : this.#failures + 1;
+    this.#onAnswered(areTaken && isFollowed && noted?.length === batch.length);
+    return areTaken;
+  }
+
+  /** Store what the tasks have noted last. Returns those that can be reported; undefined: none, as the notes failed. */
+  async #noted(batch: readonly HeldTask[]): Promise<readonly HeldTask[] | undefined> {
     const waitFor = batch.find((held) => isEnded(held) && !waitsForKeys(held) && deservesWait(held))?.id;
     let kept: ReadonlySet<HeldTask> = new Set();
     const areNoted = await this.#tried(batch, async () => {
@@ -156,28 +177,49 @@ export class Reporter {
     });
     // Do not record these now: if their rows have become free, their notes would be lost.
     for (const held of kept) this.#retryWait.locked(held, vainWaitsOf(held) + (held.id === waitFor ? 1 : 0));
-    const noted = kept.size === 0 ? batch : batch.filter((held) => !kept.has(held));
+    if (!areNoted) return undefined;
+    return kept.size === 0 ? batch : batch.filter((held) => !kept.has(held));
+  }
+
+  /** `isFollowed`: claims could follow all of it. */
+  async #report(
+    noted: readonly HeldTask[],
+    signal: AbortSignal,
+  ): Promise<{ readonly areTaken: boolean; readonly isFollowed: boolean }> {
     const ended = noted.filter(isEnded);
     const released = ended.length === noted.length ? [] : noted.filter((held) => !isEnded(held));
     const keyed = ended.filter(waitsForKeys);
     const outcomes = keyed.length === 0 ? ended : ended.filter((held) => !waitsForKeys(held));
-    if (areNoted && keyed.length > 0) this.#keyed.add(keyed, signal);
-    const isTaken = areNoted
-      ? await Promise.all([
-          this.#tried(outcomes, () => this.#recorder.record(outcomes, signal)),
-          this.#tried(released, () => giveBackTasks(released, this.#givingBack)),
-        ])
-      : [false];
-    this.#isSending = false;
-    this.#failures = isTaken.every(Boolean) ? 0 : this.#failures + 1;
-    this.#onAnswered();
-    return this.#failures === 0;
+    if (keyed.length > 0) this.#keyed.add(keyed, signal);
+    const isFollowed = this.#areFollowed(outcomes);
+    const sent = [
+      this.#tried(outcomes, () => this.#recorder.record(outcomes, signal)),
+      this.#tried(released, () => giveBackTasks(released, this.#givingBack)),
+    ];
+    if (isFollowed) this.#takeEffect();
+    this.#hooks.onSending(outcomes, isFollowed);
+    const areTaken = (await Promise.all(sent)).every(Boolean);
+    return { areTaken, isFollowed: isFollowed && outcomes.length === noted.length };
   }
 
-  #onAnswered(): void {
-    this.#answers += 1;
-    this.#answer.trigger();
+  /** Whether a claim that is sent right after these outcomes finds what they free. */
+  #areFollowed(outcomes: readonly EndedTask[]): boolean {
+    const { isPipelined } = this.#worker.inTurn;
+    return (
+      isPipelined && outcomes.length > 0 && !outcomes.some((held) => isAlone(held) || deservesWait(held))
+    );
+  }
+
+  /** `hadEffect`: it had its effect when it was sent. */
+  #onAnswered(hadEffect = false): void {
+    if (hadEffect) this.#answer.trigger();
+    else this.#takeEffect();
     this.#hooks.onSent();
+  }
+
+  #takeEffect(): void {
+    this.#effects += 1;
+    this.#answer.trigger();
   }
 
   async #tried(batch: readonly HeldTask[], send: () => Promise<void>): Promise<boolean> {

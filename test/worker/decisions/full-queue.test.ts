@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { Wakeup } from '../../../src/lib/wakeup.ts';
 import type { ClaimContext } from '../../../src/worker/claim/claim-context.ts';
 import { type ClaimLoopHost, claimLoop } from '../../../src/worker/claim/claim-loop.ts';
-import { type Claimer, NO_FINDINGS } from '../../../src/worker/claim/claimer.ts';
+import { type Claimer, type ClaimingWay, NO_FINDINGS } from '../../../src/worker/claim/claimer.ts';
 import { PromisedClaim } from '../../../src/worker/claim/promised-claim.ts';
 
 /**
- * What a claim loop does whose claims find this, one after another; the answer to outcomes on their way comes, or does
- * not, when it waits for one.
+ * What a claim loop does whose claims find this, one after another; outcomes take effect, or do not, when it waits for
+ * them.
  */
 async function loop(
   claims: readonly { got: number; isFull: boolean }[],
@@ -16,19 +16,19 @@ async function loop(
   const stop = new AbortController();
   const done: string[] = [];
   const rest = [...claims];
-  let answers = 0;
+  let effects = 0;
   const host: ClaimLoopHost = {
     room: () => ({ start: 10, ahead: 0 }),
     ...{ pollMs: 1, receivesHints: true },
     endIfDone: () => {},
     endIfIdle: async () => false,
-    get answers() {
-      return answers;
+    get effects() {
+      return effects;
     },
     groupedOutcomes,
-    hasAnswersBeyond: async (known) => {
+    hasEffectsBeyond: async (known) => {
       done.push('waited');
-      if (isAnswered) answers = known + 1;
+      if (isAnswered) effects = known + 1;
       return isAnswered;
     },
     onStatementFailed: (error) => expect.unreachable(String(error)),
@@ -36,8 +36,8 @@ async function loop(
   const claimer = {
     found: NO_FINDINGS,
     roomOf: (room: object) => room,
-    async claim() {
-      done.push('claimed');
+    async claim(_room: object, _queues: readonly string[], { isFollowing }: ClaimingWay) {
+      done.push(isFollowing ? 'followed' : 'claimed');
       const { got, isFull } = rest.shift()!;
       if (rest.length === 0) stop.abort();
       const waitsForPlaces = got === 0 || isFull ? got === 0 && isFull : this.found.waitsForPlaces;
@@ -66,13 +66,13 @@ const FULL = { got: 0, isFull: true };
 const ALL_PLACES = { got: 10, isFull: false };
 const NOTHING = { got: 0, isFull: false };
 
-test('a worker that has all places of a queue claims when its outcomes are recorded, and is not idle', async () => {
+test('a worker that has all places of a queue claims behind its outcomes, and is not idle', async () => {
   expect(await loop([ALL_PLACES, FULL, ALL_PLACES, ALL_PLACES, NOTHING])).toEqual([
     'claimed',
     ...['claimed', 'waited'],
-    ...['waited', 'claimed'],
-    ...['waited', 'claimed'],
-    ...['waited', 'claimed'],
+    ...['waited', 'followed'],
+    ...['waited', 'followed'],
+    ...['waited', 'followed'],
   ]);
 });
 
@@ -89,18 +89,18 @@ test('it is idle where others have the places, and where nothing waits', async (
 test('it waits for no outcome where other queues have tasks', async () => {
   expect(await loop([FULL, { got: 10, isFull: true }, ALL_PLACES])).toEqual([
     ...['claimed', 'waited'],
-    ...['waited', 'claimed'],
+    ...['waited', 'followed'],
     'claimed',
   ]);
 });
 
-test('a worker whose tasks of groups are about to end claims when that is recorded, and is not idle', async () => {
+test('a worker whose tasks of groups are about to end claims behind their outcomes, and is not idle', async () => {
   const one = { got: 1, isFull: false };
   expect(await loop([one, NOTHING, one, ALL_PLACES, one], { groupedOutcomes: 1 })).toEqual([
     'claimed',
-    ...['waited', 'claimed', 'waited'],
-    ...['waited', 'claimed'],
-    ...['waited', 'claimed'],
+    ...['waited', 'followed', 'waited'],
+    ...['waited', 'followed'],
+    ...['waited', 'followed'],
     'claimed',
   ]);
 });

@@ -15,7 +15,7 @@ async function sleeps(sweepInMs: number | null) {
     receivesHints: true,
     endIfDone: () => {},
     endIfIdle: async () => false,
-    ...{ answers: 0, groupedOutcomes: 0, hasAnswersBeyond: async () => false },
+    ...{ effects: 0, groupedOutcomes: 0, hasEffectsBeyond: async () => false },
     onStatementFailed: (error) => expect.unreachable(String(error)),
   };
   const claimer = {

@@ -21,7 +21,7 @@ async function loop(rooms: readonly Room[], promised: PromisedClaim, onClaim = (
     receivesHints: false,
     endIfDone: () => {},
     endIfIdle: async () => false,
-    ...{ answers: 0, groupedOutcomes: 0, hasAnswersBeyond: async () => false },
+    ...{ effects: 0, groupedOutcomes: 0, hasEffectsBeyond: async () => false },
     onStatementFailed: (error) => done.push(String(error)),
   };
   const claimer = {
