@@ -41,9 +41,9 @@ function logChanges(events: EventLog, before: Orders, now: Orders): void {
     } as const;
     events.event('worker.changed', inForce);
   }
-  for (const paused of added(before.pausedQueues, now.pausedQueues, 'queue'))
+  for (const paused of added(servedPaused(before), servedPaused(now), 'queue'))
     events.event('queue.paused', { ...paused });
-  for (const { queue } of added(now.pausedQueues, before.pausedQueues, 'queue'))
+  for (const { queue } of added(now.pausedQueues, servedPaused(before), 'queue'))
     events.event('queue.resumed', { queue });
   for (const { type, failures, within_ms, probe_after_ms = 30_000 } of added(
     before.openBreakers,
@@ -52,6 +52,11 @@ function logChanges(events: EventLog, before: Orders, now: Orders): void {
   ))
     events.event('breaker.opened', { type, failures, within_ms, probe_after_ms });
   for (const { type } of closedBreakers(before, now)) events.event('breaker.closed', { type });
+}
+
+/** The paused ones among the queues that the worker serves. */
+function servedPaused({ queues, pausedQueues }: Orders): Orders['pausedQueues'] {
+  return queues === null ? pausedQueues : pausedQueues.filter(({ queue }) => queues.includes(queue));
 }
 
 function closedBreakers(before: Orders, now: Orders): OpenBreaker[] {

@@ -70,7 +70,7 @@ test('what is put off, lost, expired, busy and behind is said in words', async (
   ]);
   await session.rows('update taskq.tasks set losses = 1, lost_ahead = 3');
   expect((await explained(id))[1]).toBe(
-    '  suspect     its handler did not report its end (1 time): it runs in a process of its own, and is claimed alone',
+    '  suspect     its handler did not report its end: it runs in a process of its own, and is claimed alone',
   );
   await session.rows(
     "update taskq.tasks set losses = 0, started_at = now(), available_at = now() + interval '1 h'",

@@ -265,7 +265,7 @@ test('what stats says below its tables is broken at blanks', () => {
 });
 
 test('a cause is broken at blanks, beside its name', () => {
-  const causes = [{ cause: 'suspect', losses: 1, alone: true }, { cause: 'no_worker' }];
+  const causes = [{ cause: 'suspect', losses: 2, alone: true }, { cause: 'no_worker' }];
   const explanation = {
     id: '7',
     queue: 'default',
@@ -278,7 +278,7 @@ test('a cause is broken at blanks, beside its name', () => {
     ...{ paint, columns: 72, now: 0, leftOut },
   });
   expect(shown.split('\n').slice(1)).toEqual([
-    '  suspect    its handler did not report its end (1 time): it runs in a',
+    '  suspect    its handler did not report its end 2 times: it runs in a',
     '             process of its own, and is claimed alone',
     '  no_worker  no worker is running',
   ]);

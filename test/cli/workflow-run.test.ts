@@ -89,7 +89,7 @@ describe('taskq workflow run', () => {
     ['a step twice', { name: 'w', steps: [step('a'), step('a')] }, 'step "a" is given twice'],
     ['a step without a name', { name: 'w', steps: [{ type: 'double' }] }, 'step 1: it has no name, "step"'],
     ['a step without a type', { name: 'w', steps: [{ step: 'a' }] }, 'step "a": it has no "type"'],
-    ['a step that is none', { name: 'w', steps: [7] }, 'step 1: expected an object such as'],
+    ['a step that is none', { name: 'w', steps: [7] }, 'taskq: stdin: step 1: expected an object such as'],
     [
       'an unknown type',
       { name: 'w', steps: [{ step: 'a', type: 'dubble' }] },
@@ -108,7 +108,7 @@ describe('taskq workflow run', () => {
       'step "a": unknown option "aftr" (did you mean "after"?)',
     ],
     ['an unknown member', { name: 'w', stepz: [] }, 'unknown option "stepz"'],
-    ['no name', { steps: [step('a')] }, 'the workflow has no "name"'],
+    ['no name', { steps: [step('a')] }, 'taskq: stdin: the workflow has no "name"'],
     ['a name over 200 bytes', { name: 'x'.repeat(201), steps: [step('a')] }, 'expected at most 200 bytes'],
     ['no steps', { name: 'w' }, 'taskq: the workflow has no steps: add some, or open: true'],
     [
@@ -156,7 +156,7 @@ describe('taskq workflow run', () => {
   test.each([
     ['no-file.json', 'cannot read no-file.json: no such file'],
     ['handlers', 'cannot read handlers: it is a directory'],
-    ['broken.json', 'invalid JSON at line 1, column 13'],
+    ['broken.json', 'broken.json: invalid JSON at line 1, column 13'],
   ])('refuses the file %s', async (file, message) => {
     await project.write('broken.json', '{"name": "w"');
     const { code, stderr } = await run('workflow', 'run', file);

@@ -78,3 +78,11 @@ test('a line wider than the terminal is broken at blanks, below its beginning', 
   ]);
   expect(fitted(message, prefix, 200)).toBe(message);
 });
+
+test('a line about a type says which, and one about a task says it once', () => {
+  const opened = { event: 'breaker.opened', msg: 'it opens', type: 'send-email', failures: 3 };
+  expect(describeLine(opened)).toBe('breaker.opened  type send-email, failures 3, it opens');
+  expect(describeLine({ event: 'task.started', msg: '', type: 'send-email', task_id: '7' })).toBe(
+    'task.started  send-email 7',
+  );
+});

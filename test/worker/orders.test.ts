@@ -301,6 +301,19 @@ describe('taskq queues pause', () => {
     await worker.waitForLog(event('queue.resumed'));
   });
 
+  test('of a queue that a worker does not serve is not in its log', async () => {
+    const { worker } = await started(['--queues', 'a']);
+    for (const name of ['other', 'a']) await queue.run('queues', 'pause', name);
+    await worker.waitForLog(event('queue.paused'));
+    for (const name of ['other', 'a']) await queue.run('queues', 'resume', name);
+    await worker.waitForLog(event('queue.resumed'));
+    const changes = worker.logs().filter(({ event: name }) => /^queue\./.test(String(name)));
+    expect(changes.map((line) => `${line.event} ${line.queue}`)).toEqual([
+      'queue.paused a',
+      'queue.resumed a',
+    ]);
+  });
+
   test('--for: ends by itself, also for a worker without notifications that polls rarely', async () => {
     const { worker } = await started(['--poll', '10m']);
     await queue.run('queues', 'pause', 'a', '--for', '6s');

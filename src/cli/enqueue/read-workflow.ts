@@ -2,7 +2,7 @@ import { checkedName } from '../../domain/names.ts';
 import { storablePayload } from '../../domain/payload.ts';
 import { normaliseWorkflowOptions } from '../../domain/workflow/workflow-options.ts';
 import { badOption } from '../../lib/bad-option.ts';
-import { TaskqError } from '../../lib/errors.ts';
+import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { isJsonObject, parseJson } from '../../lib/json.ts';
 import { shown } from '../../lib/shown.ts';
 import type { NewTask } from '../../queue/protocol/enqueue.ts';
@@ -16,10 +16,15 @@ import { utf8Text } from './utf8-text.ts';
 
 /**
  * Read the workflow of a file, or of stdin for `-`, with the text of its payloads unchanged. Throws TaskqError (exit 2)
- * that names the step.
+ * that names the file and the step.
  */
 export async function readWorkflow(path: string, lookUp: LookUpType): Promise<NewWorkflow> {
-  const text = await textOf(path);
+  const source = path === '-' ? 'stdin' : path;
+  const text = await textOf(path, source);
+  return naming(source, () => workflowOf(text, lookUp));
+}
+
+async function workflowOf(text: string, lookUp: LookUpType): Promise<NewWorkflow> {
   const value = parseJson(text);
   if (!isJsonObject(value)) throw badOption('expected a workflow such as {"name": "import", "steps": […]}');
   const { name, steps: given, ...options } = value;
@@ -36,16 +41,16 @@ export async function readWorkflow(path: string, lookUp: LookUpType): Promise<Ne
   return { ...workflow, steps };
 }
 
-async function textOf(path: string): Promise<string> {
+async function textOf(path: string, source: string): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of await openInput(path)) chunks.push(chunk);
-  return utf8Text(chunks, path === '-' ? 'stdin' : path);
+  return utf8Text(chunks, source);
 }
 
 async function stepOf(value: unknown, text: string, number: number, lookUp: LookUpType): Promise<NewTask> {
   const what =
     isJsonObject(value) && typeof value.step === 'string' ? `step ${shown(value.step)}` : `step ${number}`;
-  try {
+  return naming(what, async () => {
     if (!isJsonObject(value)) throw badOption('expected an object such as {"step": "a", "type": "resize"}');
     const { type: named, payload = {}, ...options } = value;
     if (named === undefined) throw badOption('it has no "type"');
@@ -53,9 +58,17 @@ async function stepOf(value: unknown, text: string, number: number, lookUp: Look
     const type = await lookUp(checkedName('type', named));
     const stored = storablePayload(type.name, { text: memberText(text, 'payload') ?? '{}', value: payload });
     const task = await newTask(type.name, stored, mergedOptions(type.defaults, options), type.schema);
-    return await withKnownCallbacks(task, lookUp);
+    return withKnownCallbacks(task, lookUp);
+  });
+}
+
+/** Read a part of the input: an error of the input begins with the name of the part. */
+async function naming<T>(what: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
   } catch (error) {
-    if (error instanceof TaskqError) error.message = `${what}: ${error.message}`;
+    if (error instanceof TaskqError && error.exitCode === EXIT.usage)
+      error.message = `${what}: ${error.message}`;
     throw error;
   }
 }

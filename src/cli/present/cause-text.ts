@@ -6,6 +6,11 @@ import { pauseText } from './pause-text.ts';
 import { printable } from './printable.ts';
 import { localTime, relativeTime, roughly } from './times.ts';
 
+/** Says of a suspect how often it ended without a report; a handler that ended its own process counts once. */
+export function unreportedText(losses: number): string {
+  return `its handler did not report its end${losses > 1 ? ` ${losses} times` : ''}`;
+}
+
 /**
  * Describe what keeps a task of this queue and type from running, or where it is, as a sentence without a full stop.
  */
@@ -21,7 +26,7 @@ export function causeText(cause: Cause<string>, { queue, type }: QueueAndType, n
     case 'expired':
       return `it expired at ${at(cause.at)}, before it started, and will not run`;
     case 'suspect':
-      return `its handler did not report its end (${countOf(cause.losses, 'time')}): it runs in a process of its own${cause.alone ? ', and is claimed alone' : ''}`;
+      return `${unreportedText(cause.losses)}: it runs in a process of its own${cause.alone ? ', and is claimed alone' : ''}`;
     case 'waiting_for_parents':
       return parentsText(cause);
     case 'queue_paused': {

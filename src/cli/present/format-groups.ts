@@ -11,7 +11,7 @@ export function formatGroups(groups: readonly ListedGroup[], screen: Screen): st
   return formatTable<ListedGroup>(
     [
       { title: 'GROUP', cell: ({ name }) => name, shrinksTo: 10 },
-      { title: 'LIMIT', cell: ({ slots }) => (slots === null ? '-' : String(slots)), align: 'right' },
+      { title: 'SLOTS', cell: ({ slots }) => (slots === null ? '-' : String(slots)), align: 'right' },
       { title: 'RATE', leaves: 4, cell: ({ rate, burst }) => rateText(rate, burst) ?? '-' },
       { title: 'HOLDING', leaves: 3, cell: ({ holding }) => String(holding), align: 'right' },
       { title: 'WAITING', leaves: 2, cell: ({ waiting }) => String(waiting), align: 'right' },

@@ -8,6 +8,7 @@ import type { DeadRetention } from '../../queue/inspect/dead-retention.ts';
 import type { Action, AttemptError, AttemptLog, ShownTask } from '../../queue/inspect/show-task.ts';
 import type { Applying } from '../../queue/inspect/task-row.ts';
 import type { Paint, Screen } from '../run/output.ts';
+import { unreportedText } from './cause-text.ts';
 import { isTimedOut, paintStatus } from './format-task-list.ts';
 import { callbackText } from './format-workflow.ts';
 import { logLine } from './log-line.ts';
@@ -66,7 +67,7 @@ function factsOf(
     ['reason', text('reason')],
     ['failed', `${task.attempts} of ${fromWhere(task.applies.max_attempts, attemptsText)}`],
     ['progress', progressOf(task.progress, now)],
-    ['suspect', suspectOf(Number(task.losses))],
+    ['suspect', Number(task.losses) > 0 ? unreportedText(Number(task.losses)) : ''],
     ['given back', counted('releases')],
     ['created', `${time('created_at')}${isNothing(task.created_by) ? '' : ` by ${text('created_by')}`}`],
     ['due', ['pending', 'blocked'].includes(task.status) ? time('available_at') : ''],
@@ -149,10 +150,6 @@ function fromWhere<Value>({ value, from }: Applying<Value | null>, textOf: (valu
 
 function followerOf(follower: Applying<Callback> | null): string {
   return follower === null ? '' : fromWhere(follower, callbackText);
-}
-
-function suspectOf(losses: number): string {
-  return losses > 0 ? `its handler did not report its end ${countOf(losses, 'time')}` : '';
 }
 
 function timeoutOf(task: ShownTask, now: number): string {

@@ -18,7 +18,7 @@ export async function confirm(context: Context, what: string): Promise<void> {
     asking.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
     const answer = await asking.question(`This will ${what}. Continue? [y/N] `, { signal: context.signal });
     if (/^y(es)?$/i.test(answer.trim())) return;
-    throw new TaskqError('declined', 'cancelled: nothing was changed');
+    throw new TaskqError('declined', 'nothing was changed');
   } finally {
     asking.close();
   }

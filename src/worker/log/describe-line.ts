@@ -54,7 +54,7 @@ export function describeLine(line: Line): string {
   } = line;
   const parts = [
     event === 'task.log' ? msg : null,
-    id === undefined || id === null ? null : `${type ?? 'task'} ${id}`,
+    aboutOf(type, id),
     attempt === undefined ? null : `attempt ${attempt}`,
     typeof ranMs === 'number' ? `ran ${formatDuration(ranMs)}` : null,
     typeof retryMs === 'number' ? `again in ${formatDuration(retryMs)}` : null,
@@ -66,6 +66,12 @@ export function describeLine(line: Line): string {
     event === 'worker.stopping' ? describeGrace(line) : null,
   ].filter((part) => part !== null);
   return `${event}  ${parts.join(', ')}${describeError(error)}`;
+}
+
+/** The task that a line is about, or else the type. Null: neither. */
+function aboutOf(type: unknown, id: unknown): string | null {
+  if (id !== undefined && id !== null) return `${type ?? 'task'} ${id}`;
+  return typeof type === 'string' ? named('type', type) : null;
 }
 
 /** Empty for a field of an event that says nothing. */

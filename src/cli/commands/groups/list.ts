@@ -45,7 +45,7 @@ export const groupsList: CliCommand<ListOptions> = {
 
 const COLUMNS = `
 Columns:
-  LIMIT      tasks that may have a slot at a time; - is any number, 0 a group that is
+  SLOTS      tasks that may have a slot at a time; - is any number, 0 a group that is
              stopped
   RATE       rate at which tasks get slots, and how many get one at once after a pause
   HOLDING    tasks that have a slot
