@@ -557,7 +557,7 @@ declare
   first integer;
   last integer;
   step integer;
-  found integer[] := array[]::integer[];
+  matching integer[] := array[]::integer[];
 begin
   if _field = '' then
     return null;
@@ -585,9 +585,9 @@ begin
     then
       return null;
     end if;
-    found := found || array(select generate_series(first, last, step));
+    matching := matching || array(select generate_series(first, last, step));
   end loop;
-  return found;
+  return matching;
 end
 $$;
 

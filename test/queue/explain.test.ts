@@ -213,6 +213,12 @@ describe('of its group', () => {
     expect(causes).toEqual([{ cause: 'group_held', group: 'ann', snoozed_by: first, until: at }]);
     expect(Date.parse(at!)).toBeGreaterThan(Date.now() + 50_000);
     expect(await causesOf(first)).toEqual([{ cause: 'snoozed', until: at }]);
+    await queue.admin.rows("select taskq.pause_group('default', 'ann')");
+    expect(await explain(first)).toMatchObject({
+      may_start_at: null,
+      causes: [{ cause: 'snoozed' }, { cause: 'group_paused' }],
+    });
+    await queue.admin.rows("select taskq.resume_group('default', 'ann')");
     await queue.admin.rows('select taskq.cancel($1)', [first]);
     expect(await startsNow(second)).toBe(true);
   });
@@ -229,6 +235,19 @@ describe('of its group', () => {
     expect(await causesOf(ids[2]!)).toEqual([{ ...full, holders: ids.slice(0, 2), first: 0 }]);
     expect(await causesOf(ids[3]!)).toEqual([{ ...full, holders: ids.slice(0, 2), first: 1 }]);
     await worker.settle(...held.map((task) => outcome(task, 'completed')));
+    expect(await startsNow(ids[2]!)).toBe(true);
+  });
+
+  test('the slots that no worker has claimed, where the group has a rate and no limit', async () => {
+    const worker = await registerWorker(queue.admin);
+    await setQueue({ group_rate: '1000/1s', group_burst: 2 });
+    const ids = [await inGroup(), await inGroup(), await inGroup()];
+    await worker.claim({ types: ['other'] });
+    expect(await causesOf(ids[2]!)).toEqual([
+      { cause: 'group_full', group: 'ann', limit: 2, holders: ids.slice(0, 2), first: 0, until: null },
+    ]);
+    await worker.claim({ start: 2 });
+    await queue.admin.rows('select pg_sleep(0.01)');
     expect(await startsNow(ids[2]!)).toBe(true);
   });
 

@@ -293,3 +293,81 @@ test('a claim that is left open holds up no more groups than it asked for tasks'
   await open.session.rows('rollback');
   expect(await other.claim({ start: 20 })).toHaveLength(3);
 });
+
+describe('tasks that wait for a retry when their slots are taken back', () => {
+  /** Of a group of `limit` in strict order: tasks that wait for a retry, and one after them. */
+  async function retrying(me: PlainWorker, limit: number, delay_ms: number) {
+    await setQueue({ group_limit: limit });
+    const ids: string[] = [];
+    for (let nth = 0; nth < limit; nth++) ids.push(await inGroup('ann'));
+    const tasks = await me.claim({ start: 10 });
+    await me.settle(...tasks.map((task) => outcome(task, 'failed', { delay_ms })));
+    return { ids, next: await inGroup('ann') };
+  }
+
+  /** How many tasks of the group a worker has. */
+  const started = () =>
+    queue.admin.value<number>('select count(*)::int from taskq.tasks where lease_owner is not null');
+
+  test('do not exceed a limit that was lowered meanwhile, and start one after the other in their order', async () => {
+    const me = await worker();
+    const { ids, next } = await retrying(me, 3, 0);
+    await queue.admin.rows("select taskq.set_group('default', 'ann', '{\"limit\": 1}')");
+    for (const id of [...ids, next]) {
+      const tasks = await me.claim({ start: 10 });
+      expect(tasks.map((task) => task.id)).toEqual([id]);
+      expect(await claimed(me)).toEqual([]);
+      await complete(me, tasks);
+    }
+  });
+
+  test('do not exceed it either where the claim has no turn for their group', async () => {
+    const me = await worker();
+    await retrying(me, 3, 0);
+    await queue.admin.rows("select taskq.set_group('default', 'ann', '{\"limit\": 1}')");
+    await queue.admin.rows("update taskq.asks set due_at = due_at + interval '1 hour'");
+    await me.claim({ start: 10 });
+    expect(await started()).toBe(1);
+  });
+
+  test.each([
+    [
+      'a pause',
+      ["select taskq.pause_group('default', 'ann')"],
+      ["select taskq.resume_group('default', 'ann')"],
+    ],
+    [
+      'a lower limit',
+      ["select taskq.set_group('default', 'ann', '{\"limit\": 1}')"],
+      ["select taskq.set_group('default', 'ann', '{\"limit\": null}')"],
+    ],
+  ])('keep their turns: after %s, no later task passes them', async (_what, stop, start) => {
+    const me = await worker();
+    const { ids, next } = await retrying(me, 2, 60_000);
+    for (const sql of stop) await queue.admin.rows(sql);
+    await me.claim({ types: ['other'] });
+    for (const sql of start) await queue.admin.rows(sql);
+    expect(await claimed(me)).toEqual([]);
+    const gates = await queue.admin.rows<{ gate: string }>('select gate from taskq.tasks order by id');
+    expect(gates.map(({ gate }) => gate)).toEqual(['h', 'h', 'w']);
+    await queue.admin.rows('select taskq.retry($1)', ids);
+    expect(await claimed(me)).toEqual(ids);
+    expect(await liveRow(queue.admin, next)).toMatchObject({ gate: 'w' });
+  });
+
+  test('can be retried now, edited and explained before they have a slot again', async () => {
+    const me = await worker();
+    const { ids } = await retrying(me, 1, 60_000);
+    await queue.admin.rows("select taskq.pause_group('default', 'ann')");
+    await me.claim({ types: ['other'] });
+    const { causes } = await queue.admin.value<{ causes: object[] }>('select taskq.explain($1)', ids[0]!);
+    expect(causes).toMatchObject([{ cause: 'retrying' }, { cause: 'group_paused' }]);
+    await queue.admin.rows(`select taskq.edit($1, '{"payload": {"n": 2}}')`, ids);
+    expect(await liveRow(queue.admin, ids[0]!)).toMatchObject({ gate: 'w', payload: { n: 2 } });
+    expect(await queue.admin.rows('select answer from taskq.retry($1)', ids)).toEqual([
+      { answer: 'retried' },
+    ]);
+    await queue.admin.rows("select taskq.resume_group('default', 'ann')");
+    expect(await claimed(me)).toEqual(ids);
+  });
+});

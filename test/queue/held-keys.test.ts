@@ -224,3 +224,54 @@ test('a task of a group that cannot replace a holder without one is told so', as
     `task ${id} of no group holds the key "k", which a task of another group cannot replace`,
   );
 });
+
+describe('a holder that has expired and waits for housekeeping', () => {
+  const expiredHolder = async (options: object = {}) => {
+    const { id } = await enqueue({ expires_ms: 1, ...options });
+    await sleep(2);
+    return id;
+  };
+
+  test.each(['ignore', 'replace', 'preserve'])('does not keep out the next task: %s', async (on_held) => {
+    await expiredHolder();
+    const { id } = (await queue.admin.row<Answer>("select * from taskq.enqueue('work', '2', $1)", {
+      key: 'k',
+      on_held,
+    })) as Answer;
+    const worker = await registerWorker(queue.admin);
+    expect(await worker.claim({ start: 10 })).toMatchObject([{ id, payload: 2 }]);
+  });
+
+  test.each(['ignore', 'replace'])('does not keep out tasks of a bulk: %s', async (on_held) => {
+    await expiredHolder();
+    const tasks = [
+      { payload: 'a', key: 'a' },
+      { payload: 'k', key: 'k', on_held: 'ignore' },
+      { payload: 'again', key: 'k', on_held: 'ignore' },
+    ].map((task) => ({ type: 'work', on_held, ...task }));
+    await queue.admin.rows('select * from taskq.enqueue_many($1)', JSON.stringify(tasks));
+    const worker = await registerWorker(queue.admin);
+    const claimed = await worker.claim({ start: 10 });
+    expect(claimed.map(({ payload }) => payload).toSorted()).toEqual(['a', 'k']);
+  });
+
+  test('counts as expired, and its period goes on', async () => {
+    const id = await expiredHolder({ key_for: '1h' });
+    expect(await enqueue({})).toMatchObject({ id, created: false });
+    expect(await queue.admin.value('select status::text from taskq.finished_tasks where id = $1', id)).toBe(
+      'expired',
+    );
+  });
+
+  test('leaves the deferred constraints of the caller deferred', async () => {
+    await expiredHolder();
+    const { rows } = queue.admin;
+    await rows('create temp table ones (id integer primary key)');
+    await rows('create temp table twos (id integer references ones deferrable initially deferred)');
+    await rows('begin');
+    await rows('insert into twos values (1)');
+    expect(await enqueue({})).toMatchObject({ created: true });
+    await rows('insert into ones values (1)');
+    await rows('commit');
+  });
+});

@@ -86,6 +86,16 @@ describe('whose tasks are taken', () => {
     expect(await rescueAll(queue.admin, worker.id, [known!])).toMatchObject([{ id: unknown }]);
   });
 
+  test("the caller's own that it does not know of are not blamed: no handler started them", async () => {
+    await queue.admin.rows(`select taskq.set_queue('default', '{"max_losses": 1}')`);
+    const [unknown] = await enqueueSome(queue.admin, 1);
+    const worker = await registerWorker(queue.admin);
+    await worker.claim({ start: 1 });
+    await lapse(queue.admin, [unknown!]);
+    expect(await rescueAll(queue.admin, worker.id)).toMatchObject([{ id: unknown, status: 'pending' }]);
+    expect(await liveRow(queue.admin, unknown!)).toMatchObject({ losses: 1 });
+  });
+
   test('none whose lease has not expired', async () => {
     await enqueueSome(queue.admin, 3);
     const worker = await registerWorker(queue.admin);
@@ -293,8 +303,9 @@ describe('what becomes of a task', () => {
     const worker = await registerWorker(queue.admin);
     const claimed = await claimOne(worker, { ahead: how === 'while it waits' ? 1 : 0 });
     if (how === 'while it runs') await worker.heartbeat([{ ...claimed, started_ms: 0 }]);
+    await silence(queue.admin, worker.id, 2 * LEASE_MS);
     await lapse(queue.admin, [claimed.id]);
-    await rescueAll(queue.admin, worker.id);
+    await rescueAll(queue.admin);
     return claimed;
   }
 

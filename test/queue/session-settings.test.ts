@@ -203,6 +203,7 @@ const WORST: Readonly<Record<string, string>> = {
   ...{ synchronous_commit: 'off', statement_timeout: "'80ms'", lock_timeout: "'1ms'" },
   ...{ idle_in_transaction_session_timeout: "'1ms'", quote_all_identifiers: 'on' },
   ...{ jit: 'on', jit_above_cost: '0', plan_cache_mode: 'force_custom_plan', enable_tidscan: 'off' },
+  'plpgsql.extra_errors': "'all'",
   ...{ enable_indexscan: 'off', enable_nestloop: 'off', enable_sort: 'off', enable_hashjoin: 'off' },
 };
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { showTask } from '../../src/queue/inspect/show-task.ts';
-import { enqueue, lapse, rescueAll } from './rows.ts';
+import { enqueue, lapse, rescueAll, silence } from './rows.ts';
 import { useDatabase } from './session.ts';
-import { claimOne, outcome, registerWorker } from './worker.ts';
+import { claimOne, LEASE_MS, outcome, registerWorker } from './worker.ts';
 
 const queue = useDatabase();
 
@@ -12,8 +12,9 @@ test('everything is shown, with every attempt and who made it', async () => {
   const failed = await claimOne(worker);
   await worker.settle(outcome(failed, 'failed', { error: { message: 'one' }, delay_ms: 0, ran_ms: 5 }));
   const lost = await claimOne(worker);
+  await silence(queue.admin, worker.id, 2 * LEASE_MS);
   await lapse(queue.admin, [id]);
-  await rescueAll(queue.admin, worker.id);
+  await rescueAll(queue.admin);
   const done = await claimOne(worker);
   await worker.settle(outcome(done, 'completed', { result: { sent: true } }));
   const task = (await showTask(queue.admin, id))!;

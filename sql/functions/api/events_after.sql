@@ -44,7 +44,7 @@ declare
   open_ids bigint[] := array[]::bigint[];
   open_now text;
   listed_for xid8;
-  found record;
+  event record;
   dropped record;
   ended_xids xid8[];
 begin
@@ -78,7 +78,7 @@ begin
   end if;
 
   -- One statement, so that it reads under the snapshot that it reports.
-  for found in
+  for event in
     with seen as materialized (
       select pg_snapshot_xmax(s) as end_at, taskq.open_transactions(s) as running from pg_current_snapshot() as s
     )
@@ -106,42 +106,42 @@ begin
     order by not e.was_open, e.xid, e.id
     limit _limit
   loop
-    if found.xid >= found.end_at then
+    if event.xid >= event.end_at then
       exit when "position" is not null;
       raise exception 'events_after: taskq.events has events of another server, from a backup'
         using errcode = 'object_not_in_prerequisite_state', hint = 'truncate taskq.events, taskq.dropped_events';
     end if;
-    if found.was_open then
+    if event.was_open then
       select string_agg(o.xid || coalesce('.' || nullif(o.read_to, 0), ''), ',' order by o.xid) into open_now
       from (
-        select l.xid, case when l.xid = found.xid then found.id else l.read_to end as read_to
+        select l.xid, case when l.xid = event.xid then event.id else l.read_to end as read_to
         from unnest(open_xids, open_ids) as l (xid, read_to)
-        where l.xid >= found.xid or l.xid = any (found.running)
+        where l.xid >= event.xid or l.xid = any (event.running)
       ) as o;
     else
-      if found.xid is distinct from listed_for then
+      if event.xid is distinct from listed_for then
         open_now := array_to_string(array(
-          select o.xid from unnest(found.running) as o (xid) where o.xid < found.xid
+          select o.xid from unnest(event.running) as o (xid) where o.xid < event.xid
         ), ',');
-        listed_for := found.xid;
+        listed_for := event.xid;
       end if;
-      last_xid := found.xid;
-      last_id := found.id;
-      last_us := taskq.epoch_us(found.at);
+      last_xid := event.xid;
+      last_id := event.id;
+      last_us := taskq.epoch_us(event.at);
     end if;
     "position" := concat_ws(':', server, last_xid, last_id, last_us, open_now);
-    at := found.at;
-    id := found.task_id;
-    queue := found.queue;
-    type := found.type;
-    status := found.status;
-    reason := found.reason;
-    attempts := found.attempts;
-    key := found.unique_key;
-    group_key := found.group_key;
-    workflow_id := found.workflow_id;
-    step := found.step;
-    tags := found.tags;
+    at := event.at;
+    id := event.task_id;
+    queue := event.queue;
+    type := event.type;
+    status := event.status;
+    reason := event.reason;
+    attempts := event.attempts;
+    key := event.unique_key;
+    group_key := event.group_key;
+    workflow_id := event.workflow_id;
+    step := event.step;
+    tags := event.tags;
     return next;
   end loop;
 

@@ -7,7 +7,8 @@
 --
 -- A rescue changes lease_no, so that the former holder can write nothing more, and counts a loss; for a suspect (losses
 -- > 0) only if it was `running`, which it becomes before it starts: hundreds of tasks that merely wait behind one that
--- kills its workers become suspects once, without further losses. A suspect that was lost in this way three times
+-- kills its workers become suspects once, without further losses. Nor is one blamed that is no suspect and that its
+-- worker does not know of: its handler has not started there. A suspect that was lost in this way three times
 -- (lost_ahead) is claimed alone from then on; if it is lost alone, it counts as one that ran: its worker may not
 -- survive even reading it. The row keeps its place in the queue. A task that was running, or alone, when its third
 -- worker was lost (or as many as the max_losses of its queue) becomes a dead letter, `worker_lost`; one with a cancel
@@ -52,7 +53,13 @@ begin
     end if;
 
     to_blame := array(
-      select t.id from taskq.tasks t where t.id = any (lost) and (t.status = 'running' or t.lost_ahead >= 3)
+      select t.id from taskq.tasks t
+      where t.id = any (lost) and (
+        t.lost_ahead >= 3
+        or (
+          t.status = 'running' and (t.losses > 0 or t.lease_owner is distinct from _worker or t.id = any (_held))
+        )
+      )
     );
     update taskq.tasks t
     set lease_no = taskq.next_lease_no(t.lease_no),

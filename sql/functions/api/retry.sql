@@ -38,7 +38,7 @@ begin
   -- Never into the past: the task would slip behind the cursors.
   with moved as (
     update taskq.tasks t
-    set available_at = case when t.gate = 'd' then t.available_at else ts end,
+    set available_at = case when t.gate in ('w', 'd') then t.available_at else ts end,
       -- A task that loses its slot waits by this time again.
       not_before = case when t.gate is null then t.not_before else least(t.not_before, ts) end,
       -- As in taskq.free_slots.
@@ -48,8 +48,8 @@ begin
         else t.expires_at
       end,
       gate = case when t.gate = 'd' then 'w' else t.gate end
-    -- One that waits for a slot of its group is due.
-    where t.id = any (waiting) and case t.gate when 'w' then false when 'd' then true else t.available_at > ts end
+    where t.id = any (waiting)
+      and case t.gate when 'w' then t.not_before > ts when 'd' then true else t.available_at > ts end
     returning t.id, t.queue
   )
   select coalesce(array_agg(moved.id), '{}'), array_agg(distinct moved.queue) into retried, queue_names from moved;

@@ -32,6 +32,8 @@ declare
   kept_out bigint[];
   holders bigint[];
   freed bigint[];
+  expired bigint[];
+  tried bigint[] := '{}';
   wakes jsonb;
 begin
   for round in 1 .. 20 loop
@@ -55,12 +57,12 @@ begin
     -- A single key cannot deadlock, and needs no subtransaction: a transaction that enqueues more than 64 one by one
     -- would slow down every snapshot of every other session.
     if is_alone then
-      select r.* into made, ids, kept_out, holders, freed, wakes
-      from taskq.insert_keyed(_tasks, options, nulls, settings, is_contended, asked) as r;
+      select r.* into made, ids, kept_out, holders, freed, expired, wakes
+      from taskq.insert_keyed(_tasks, options, nulls, settings, is_contended, asked, tried) as r;
     else
       begin
-        select r.* into made, ids, kept_out, holders, freed, wakes
-        from taskq.insert_keyed(_tasks, options, nulls, settings, is_contended, asked) as r;
+        select r.* into made, ids, kept_out, holders, freed, expired, wakes
+        from taskq.insert_keyed(_tasks, options, nulls, settings, is_contended, asked, tried) as r;
         -- `wakes` shows that something was inserted, even if it lost its key in the end: others wait for that too.
         if wakes is not null and freed is not null then
           raise exception using errcode = 'TQ001', message = 'a key was released: insert again, in order of the keys';
@@ -95,6 +97,10 @@ begin
 
     if freed is null then
       return;
+    end if;
+    if expired is not null then
+      perform taskq.end_expired_holders(expired, clock_timestamp());
+      tried := tried || expired;
     end if;
     asked := freed;
     is_contended := true;

@@ -116,8 +116,13 @@ begin
       set again = taskq.again_of(
         excluded, tasks.again, excluded.id in (select (k.task).id from asked k where not k.sets_time)
       )
-      -- Lock even one that is not replaced: then no later round waits for it.
-      where excluded.id in (select (r.task).id from asked r where r.replaces) and tasks.type = excluded.type
+      -- Lock even one that is not replaced: then no later round waits for it. One that has expired never starts: it is
+      -- replaced by any.
+      where (
+          excluded.id in (select (r.task).id from asked r where r.replaces)
+          or (tasks.lease_owner is null and not taskq.may_start(tasks.expires_at, tasks.started_at, ts))
+        )
+        and tasks.type = excluded.type
         and tasks.group_key is not distinct from excluded.group_key
       returning tasks.id, tasks.queue, tasks.unique_key, tasks.lease_owner, tasks.again
     )

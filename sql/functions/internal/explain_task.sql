@@ -20,8 +20,8 @@ as $$
       else 'snoozed'
     end,
     due.at, '{}'::jsonb
-  from (select case when _task.gate in ('d', 'p') then _task.not_before else _task.available_at end as at) as due
-  where (_task.status = 'pending' or _task.gate in ('d', 'p')) and due.at > _ts
+  from (select case when _task.gate in ('w', 'd', 'p') then _task.not_before else _task.available_at end as at) as due
+  where (_task.status = 'pending' or _task.gate in ('w', 'd', 'p')) and due.at > _ts
   union all
   select 'suspect', null, jsonb_build_object('losses', _task.losses, 'alone', coalesce(_task.lost_ahead, 0) >= 3)
   where _task.losses > 0

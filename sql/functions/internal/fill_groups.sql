@@ -1,8 +1,8 @@
 -- Gives the free slots of these groups, whose mutexes the caller has, to their first waiting tasks, by priority and id.
--- Before that it takes back slots that no worker has claimed: from less urgent tasks that never started, where the
--- limit was lowered or the group stopped, from expired tasks, which no claim takes, and from those that wait for a
--- retry although the order is relaxed (it was strict when they failed). See taskq.attend_groups, which calls it, for
--- _try_until.
+-- Before that it takes back slots that no worker has claimed: from less urgent tasks that never started; where the
+-- limit was lowered or the group stopped, also from those that wait for a retry; from expired tasks, which no claim
+-- takes; and from those that wait for a retry although the order is relaxed (it was strict when they failed). See
+-- taskq.attend_groups, which calls it, for _try_until.
 --
 -- One call gives out as many slots as its claim can take, or ten for each group with a limit if that is more, and takes
 -- back a thousand of a group; a group with more of either asks again. So no claim takes long, however high the limit
@@ -96,6 +96,9 @@ begin
       from unnest(groups) as g
       cross join lateral taskq.free_slots_of(g, share) as f
       cross join lateral (
+        select case when g.held > g.most and not g.endless then 0 else g.most end as slots
+      ) as may_have
+      cross join lateral (
         -- `last`: the least urgent one whose slot may be taken back.
         select max(array[t.priority, t.id]) as last, count(*) as loose,
           bool_or(t.gate = 'h' and (
@@ -104,7 +107,7 @@ begin
           )) as has_idle
         from taskq.slot_holders(g.queue, g.key) as t
         where taskq.may_lose_slot(
-          t.gate, t.lease_owner, t.started_at, t.available_at, g.most, g.ordered, _ts
+          t.gate, t.lease_owner, t.started_at, t.available_at, may_have.slots, g.ordered, _ts
         )
       ) as h
       left join lateral (
@@ -126,10 +129,13 @@ begin
       from unnest(swapping) as g
       cross join unnest('{h,s}'::"char"[]) as held (gate)
       cross join lateral (
+        select case when g.held > g.most and not g.endless then 0 else g.most end as slots
+      ) as may_have
+      cross join lateral (
         select t.id from taskq.tasks t
         where t.queue || '' = g.queue and t.group_key = g.key and t.gate = held.gate
           and taskq.may_lose_slot(
-            held.gate, t.lease_owner, t.started_at, t.available_at, g.most, g.ordered, _ts
+            held.gate, t.lease_owner, t.started_at, t.available_at, may_have.slots, g.ordered, _ts
           )
         order by taskq.may_start(t.expires_at, t.started_at, _ts), t.available_at <= _ts, t.priority desc, t.id desc
         limit 1000

@@ -13,7 +13,7 @@ declare
   start text;
   seen text[];
   via jsonb;
-  found text[];
+  reached text[];
   path text;
   at_type text;
 begin
@@ -34,19 +34,19 @@ begin
   foreach start in array _names loop
     continue when not coalesce(follows ? start, false);
     seen := array[start];
-    found := seen;
+    reached := seen;
     via := '{}';
-    while found <> '{}' and not via ? start loop
-      select array_agg(n.type), coalesce(jsonb_object_agg(n.type, n.since), '{}') || via into found, via
+    while reached <> '{}' and not via ? start loop
+      select array_agg(n.type), coalesce(jsonb_object_agg(n.type, n.since), '{}') || via into reached, via
       from (
         select distinct on (e.type) e.type, f.type as since
-        from unnest(found) as f (type)
+        from unnest(reached) as f (type)
         cross join lateral jsonb_array_elements_text(follows -> f.type) as e (type)
         where e.type = start or e.type <> all (seen)
         order by e.type
       ) as n;
-      found := coalesce(found, '{}');
-      seen := seen || found;
+      reached := coalesce(reached, '{}');
+      seen := seen || reached;
     end loop;
     if via ? start then
       path := format('"%s"', start);

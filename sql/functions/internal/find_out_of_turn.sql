@@ -52,7 +52,8 @@ begin
       limit 1
     ) as first on true
     left join lateral (
-      select count(*) as tasks from taskq.slot_holders(g.queue, g.group_key) as h
+      select count(*) as tasks, count(*) filter (where h.lease_owner is not null) as claimed
+      from taskq.slot_holders(g.queue, g.group_key) as h
       where l.most < taskq.unlimited() and (h.lease_owner is not null or h.started_at is not null)
     ) as begun on true
     cross join lateral (
@@ -66,6 +67,8 @@ begin
         or (l.most < taskq.unlimited() and s.nth > l.most - begun.tasks)
       )
     )
+    -- One that waited for a retry while the limit was lowered.
+    or (s.started_at is not null and l.most < taskq.unlimited() and s.nth > l.most - begun.claimed)
   );
 end
 $$;

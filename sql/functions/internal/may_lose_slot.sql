@@ -1,7 +1,7 @@
 -- Returns whether the slot of a task may be taken back: no worker has the task, and it has never started, or its group
--- is stopped (_slots is 0), or it waits for a retry although the order is relaxed (it was strict when it failed). One
--- that stopped its group until now (gate 's') loses its slot only where something else stops the group too. Inlined
--- into the calling statement.
+-- is stopped or has more slots than it may have now (_slots is 0), or it waits for a retry although the order is
+-- relaxed (it was strict when it failed). One that stopped its group until now (gate 's') loses its slot only where
+-- something else stops the group too. Inlined into the calling statement.
 create or replace function taskq.may_lose_slot(
   _gate "char", _lease_owner integer, _started_at timestamptz, _available_at timestamptz, _slots integer,
   _is_strict boolean, _ts timestamptz

@@ -39,7 +39,8 @@ begin
       else t.expires_at
     end,
     gate = case
-      when t.gate in ('w', 'd') and t.group_key is not null
+      -- One that waits for a slot before its time (taskq.take_slots_back) does so unless it moves or gets another time.
+      when t.group_key is not null and (t.gate = 'd' or (t.gate = 'w' and (_due is not null or t.id = any (moving))))
       then taskq.first_gate(t.group_key, coalesce(_due, t.not_before), _ts)
       else t.gate
     end,

@@ -158,7 +158,7 @@ const MUTANTS: readonly Mutant[] = [
     file: 'rescue',
     from: 't.losses >= coalesce(q.max_losses, 3)',
     to: 't.losses >= 1',
-    seen: [0, 25],
+    seen: [2, 31],
   },
   {
     name: 'losses have no end',
@@ -225,7 +225,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a started task expires',
-    file: 'expire, expire_batch',
+    file: 'expire, end_expired',
     from: 'and t.started_at is null',
     to: '',
     seen: [1, 73],

@@ -72,7 +72,7 @@ export const step: Step = (task, action, around) => {
         ? giveBack(task, leaseOf(task, action.lease).ran)
         : unchanged(task, 'lost');
     case 'rescue':
-      return isLost(task, action.own, around) ? rescue(task) : unchanged(task, '');
+      return isLost(task, action.own, around) ? rescue(task, action.own) : unchanged(task, '');
     case 'cancel':
       return cancel(task);
     case 'expire':
@@ -178,8 +178,10 @@ function isLost(task: Task, own: 0 | Worker, { silent }: Surroundings): boolean 
   return silent.includes(owner) || owner === own || lapse === 2;
 }
 
-function rescue(task: Task): Stepped {
-  const toBlame = task.status === 'running' || isLone(task);
+function rescue(task: Task, own: 0 | Worker): Stepped {
+  // Its own worker does not know of it: no handler has started it, unless it is a suspect.
+  const isUnknown = task.owner === own && task.losses === 0;
+  const toBlame = (task.status === 'running' && !isUnknown) || isLone(task);
   const lost: Task = {
     ...task,
     leaseNo: task.leaseNo + 1,

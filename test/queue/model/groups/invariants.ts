@@ -7,6 +7,7 @@ import {
   isLive,
   isWaiting,
   mayStart,
+  placeOf,
   slotsOf,
   type Task,
   type World,
@@ -74,7 +75,7 @@ export const INVARIANTS: readonly Invariant[] = [
       after.tasks.every((task) => !hasSlot(task) || !isWaiting(task) || task.due > 0 || !mayStart(task)),
   },
   {
-    rule: 'under strict order, what waits for a retry keeps its slot, unless its group is stopped or it is replaced or moved',
+    rule: 'under strict order, what waits for a retry keeps its slot, unless its group is stopped or has too many, or it is replaced or moved',
     holds: ({ before, event, after }) =>
       before.settings.order === 'relaxed' ||
       after.settings.order === 'relaxed' ||
@@ -83,14 +84,30 @@ export const INVARIANTS: readonly Invariant[] = [
       before.tasks.every((task) => {
         const now = find(after, task.id);
         if (!now || !hasSlot(task) || !isLive(now) || hasSlot(now) || task.again !== null) return true;
-        return !now.started || slotsOf(after, task.group) === 0;
+        if (!now.started || slotsOf(after, task.group) === 0) return true;
+        return countSlots(before, task.group) > slotsOf(after, task.group);
+      }),
+  },
+  {
+    rule: 'under strict order, what loses its slot while it waits for a retry keeps its turn, unless it is replaced or moved',
+    holds: ({ before, event, after }) =>
+      before.settings.order === 'relaxed' ||
+      after.settings.order === 'relaxed' ||
+      event.verb === 'replace' ||
+      (event.verb === 'edit' && event.change === 'group') ||
+      before.tasks.every((task) => {
+        const now = find(after, task.id);
+        const hasLost = now && hasSlot(task) && isWaiting(task) && isWaiting(now) && !hasSlot(now);
+        return !hasLost || !now.started || now.gate === 'w';
       }),
   },
   {
     rule: 'no task is lost, and none is there twice',
     holds: ({ before, event, after }) => {
       const ids = after.tasks.map(({ id }) => id);
-      const keys = after.tasks.filter(isLive).flatMap(({ key }) => (key === null ? [] : [key]));
+      const keys = after.tasks
+        .filter(isLive)
+        .flatMap(({ key, group }) => (key === null ? [] : [`${key} ${placeOf(after, group).queue}`]));
       const kept = before.tasks.every(
         ({ id }) =>
           ids.includes(id) || ((event.verb === 'discard' || event.verb === 'outlive') && event.id === id),

@@ -40,6 +40,7 @@ const revive = (due: number): Event => ({ verb: 'revive', id: 1, due });
 const limit = (most: number): Event => ({ verb: 'set_group', group: 'a', limit: most });
 const pause: Event = { verb: 'pause_group', group: 'a' };
 const resume: Event = { verb: 'resume_group', group: 'a' };
+const relaxedNow: Event = { verb: 'set_queue', settings: { ...STRICT.settings, order: 'relaxed' } };
 const twoOf: Event = { verb: 'set_queue', settings: { ...STRICT.settings, limit: 2 } };
 
 /** An ask that is left out, named after the task or the group that it is for. */
@@ -293,7 +294,7 @@ export const UNASKED: readonly Mutant[] = [
     from: "where l.gate = 'd'",
     to: 'where false',
     world: STRICT,
-    events: [add(), claim, settle(1, 'crashed'), pause, fill, resume, day, claim],
+    events: [add(), claim, settle(1, 'crashed'), relaxedNow, fill, day, claim],
   },
   {
     name: 'the expiry of what has a slot',
@@ -385,6 +386,22 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'true or',
     world: STRICT,
     events: [add(), claim, settle(1, 'failed'), add({ priority: 1 }), fill],
+  },
+  {
+    name: 'its turn from one that waits for a retry',
+    file: 'take_slots_back',
+    from: "is distinct from 'relaxed'",
+    to: 'is null and false',
+    world: STRICT,
+    events: [add(), claim, settle(1, 'crashed'), add(), pause, fill, resume, claim],
+  },
+  {
+    name: 'none from one that waits for a retry where the limit was lowered',
+    file: 'fill_groups',
+    from: 'when g.held > g.most and not g.endless then 0',
+    to: 'when false then 0',
+    world: HELD,
+    events: [add(), add(), claim, settle(1, 'crashed'), settle(2, 'crashed'), limit(1), fill],
   },
   {
     name: 'none from one that stopped its group, which something else stops now',

@@ -208,7 +208,7 @@ function replaced(task: Task, again: Again): Task {
 
 function edit(world: World, task: Task, event: Change): Stepped {
   const answer = `${task.id} edited`;
-  const waiting: Task = { ...task, gate: task.due > 0 ? 'd' : 'w' };
+  const waiting: Task = { ...task, gate: task.due > 0 && task.gate === 'd' ? 'd' : 'w' };
   switch (event.change) {
     case 'payload':
     case 'priority':
@@ -216,7 +216,8 @@ function edit(world: World, task: Task, event: Change): Stepped {
     case 'group': {
       const group = task.group === 'a' ? 'b' : 'a';
       if (isKeyHeld(world, task, group)) return { world, answer: `${task.id} key_held` };
-      return { world: changed(world, { ...waiting, group }), answer };
+      const gate = task.due > 0 ? 'd' : 'w';
+      return { world: changed(world, { ...task, gate, group }), answer };
     }
     case 'time': {
       const { due } = event;
@@ -269,24 +270,34 @@ const woken = (task: Task): Task =>
   task.gate === 'd' && task.due === 0 && isWaiting(task) ? { ...task, gate: 'w' } : task;
 
 function filled(world: World, group: Group): World {
+  const { settings } = world;
   const slots = slotsOf(world, group);
   const its = world.tasks.filter((task) => task.group === group);
-  const loose = its.filter((task) => isLoose(task, slots, world.settings));
-  const free = Math.max(slots - its.filter(hasSlot).length + loose.length, 0);
-  const first = [...loose, ...its.filter(({ gate }) => gate === 'w')]
-    .filter((task) => mayStart(task) && task.due === 0)
+  const held = its.filter(hasSlot).length;
+  const loose = its.filter((task) =>
+    isLoose(task, Number.isFinite(slots) && held > slots ? 0 : slots, settings),
+  );
+  const free = Math.max(slots - held + loose.length, 0);
+  const first = [...loose.map((task) => withoutSlot(task, settings)), ...its]
+    .filter((task) => task.gate === 'w' && mayStart(task))
     .sort(byTurn)
-    .slice(0, free);
+    .slice(0, free)
+    .map(({ id }) => id);
   const tasks = world.tasks.map((task): Task => {
-    if (first.includes(task)) return { ...task, gate: 'h' };
-    return loose.includes(task) ? { ...task, gate: task.due > 0 ? 'd' : 'w' } : task;
+    if (first.includes(task.id)) return { ...task, gate: 'h' };
+    return loose.includes(task) ? withoutSlot(task, settings) : task;
   });
   return { ...world, tasks };
 }
 
+/** Under strict order, one that waits for a retry keeps its turn: it waits for a slot at once, and waits on there. */
+function withoutSlot(task: Task, { order }: Settings): Task {
+  return { ...task, gate: task.due > 0 && !(task.started && order === 'strict') ? 'd' : 'w' };
+}
+
 /**
- * A more urgent task takes its slot: no worker has claimed it, and it has not started, the group is stopped, or it waits
- * for a retry although the order is relaxed.
+ * A more urgent task takes its slot: no worker has claimed it, and it has not started, the group is stopped or has more
+ * slots than it may have (`slots` is 0), or it waits for a retry although the order is relaxed.
  */
 function isLoose(task: Task, slots: number, { order }: Settings): boolean {
   if (!Number.isFinite(slots) || !hasSlot(task) || !isWaiting(task)) return false;
