@@ -179,6 +179,16 @@ describe('a task that runs', () => {
   });
   afterAll(() => project.drop());
 
+  test('a task that has expired is not due', async () => {
+    await project.enqueue({ queue: 'late', expires_ms: 60_000 });
+    const listed = async () => (await project.run(['list', '--queue', 'late'])).stdout;
+    expect(await listed()).toMatch(/ pending .* due /);
+    await project.client.query(
+      "update taskq.tasks set expires_at = now() - interval '5 minutes' where queue = 'late'",
+    );
+    expect(await listed()).toMatch(/ pending .* expired 5m(\d+s)? ago /);
+  });
+
   test('a running task that has exceeded its timeout is marked as such', async () => {
     const id = await project.enqueue({ queue: 'slow', timeout_ms: 60_000 });
     const worker = await registerWorker(sessionOf(project.client), { double: {} });

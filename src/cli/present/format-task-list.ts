@@ -40,6 +40,7 @@ export function failedOf({ attempts, applies }: TaskRow): string {
 /** What happens to it next, or what happened last. */
 function whenOf(task: TaskRow, now: number): string {
   const at = (column: string) => relativeTime(task[column] as string | null, now);
+  if (hasExpired(task, now)) return `expired ${at('expires_at')}`;
   if (task.status === 'blocked')
     return task.available_at === null
       ? `for ${task.waits_for === 'parents' ? 'its parents' : 'a slot'}`
@@ -49,6 +50,12 @@ function whenOf(task: TaskRow, now: number): string {
   if (isTimedOut(task, now)) return `timed out ${at('times_out_at')}`;
   if (task.status === 'running') return `started ${at('started_at')}`;
   return at('finished_at');
+}
+
+/** Whether it waits, but will never start: housekeeping ends it. */
+function hasExpired({ status, started_at: startedAt, expires_at: at }: TaskRow, now: number): boolean {
+  const isWaiting = status === 'pending' || status === 'blocked';
+  return isWaiting && startedAt === null && typeof at === 'string' && Date.parse(at) <= now;
 }
 
 /** Whether its attempt has exceeded its timeout, and its handler has not ended. */
