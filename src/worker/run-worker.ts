@@ -37,7 +37,7 @@ const START_STOPPED_MS = 5000;
  */
 export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   const { events, onStopped } = options.process;
-  const pool = openPool(options, 3);
+  const pool = openPool(options, 4);
   const pipeline = openPool(options, 'pipeline');
   /**
    * Undo what the worker has started, even if it fails: otherwise heartbeats would renew leases of tasks that no longer

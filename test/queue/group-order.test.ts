@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { claimerOf } from './claimer.ts';
 import { enqueue, enqueueSome, liveRow, refuseChanges } from './rows.ts';
 import { useGroups } from './use-groups.ts';
-import { outcome, type PlainWorker } from './worker.ts';
+import { type Claimed, outcome, type PlainWorker } from './worker.ts';
 
 const { queue, inGroup, setQueue, worker, claimed, complete } = useGroups();
 
@@ -368,6 +368,44 @@ describe('tasks that wait for a retry when their slots are taken back', () => {
       { answer: 'retried' },
     ]);
     await queue.admin.rows("select taskq.resume_group('default', 'ann')");
+    expect(await claimed(me)).toEqual(ids);
+  });
+
+  test('hold up no other where their group has a rate and no limit', async () => {
+    const me = await worker();
+    await setQueue({ group_rate: '1000/1s', group_burst: 2 });
+    const ids = [await inGroup('ann'), await inGroup('ann')];
+    const tasks = await me.claim({ start: 10 });
+    await me.settle(...tasks.map((task) => outcome(task, 'failed', { delay_ms: 3_600_000 })));
+    const next = [await inGroup('ann'), await inGroup('ann')];
+    const found: string[] = [];
+    await expect.poll(async () => found.push(...(await claimed(me))) && found).toEqual(next);
+    const waiting = await queue.admin.rows<{ id: string; gate: string }>(
+      'select id, gate from taskq.tasks where lease_owner is null order by id',
+    );
+    expect(waiting).toEqual(ids.map((id) => ({ id, gate: 'd' })));
+  });
+
+  test.each([
+    ['relaxed order', `{"group_order": "relaxed"}`],
+    ['no limit', `{"group_limit": null}`],
+  ])('hold up no other where their group gets %s meanwhile', async (_what, settings) => {
+    const me = await worker();
+    const { ids, next } = await retrying(me, 2, 3_600_000);
+    await queue.admin.rows("select taskq.pause_group('default', 'ann')");
+    await me.claim({ types: ['other'] });
+    await setQueue(JSON.parse(settings));
+    await me.claim({ types: ['other'] });
+    await queue.admin.rows("select taskq.resume_group('default', 'ann')");
+    let tasks: Claimed[] = [];
+    await expect
+      .poll(async () => {
+        tasks = await me.claim({ start: 10 });
+        return tasks.map(({ id }) => id);
+      })
+      .toEqual([next]);
+    await complete(me, tasks);
+    await queue.admin.rows('select taskq.retry($1)', ids);
     expect(await claimed(me)).toEqual(ids);
   });
 });

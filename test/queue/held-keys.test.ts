@@ -231,47 +231,68 @@ describe('a holder that has expired and waits for housekeeping', () => {
     await sleep(2);
     return id;
   };
+  const claimed = async () => (await registerWorker(queue.admin)).claim({ start: 10 });
 
-  test.each(['ignore', 'replace', 'preserve'])('does not keep out the next task: %s', async (on_held) => {
-    await expiredHolder();
-    const { id } = (await queue.admin.row<Answer>("select * from taskq.enqueue('work', '2', $1)", {
-      key: 'k',
-      on_held,
-    })) as Answer;
-    const worker = await registerWorker(queue.admin);
-    expect(await worker.claim({ start: 10 })).toMatchObject([{ id, payload: 2 }]);
+  test.each(['ignore', 'replace', 'preserve'])('is replaced by the next task: %s', async (on_held) => {
+    const id = await expiredHolder({ max_attempts: 1 });
+    const answer = await queue.admin.row<Answer>("select * from taskq.enqueue('work', '2', $1)", {
+      ...{ key: 'k', on_held, expires_ms: 60_000 },
+    });
+    expect(answer).toEqual({ id, created: false, extra: { answer: 'replaced' } });
+    const row = await queue.admin.row(
+      'select max_attempts, expires_at > now() as can_start from taskq.tasks',
+    );
+    expect(row).toEqual({ max_attempts: null, can_start: true });
+    expect(await claimed()).toMatchObject([{ id, payload: 2 }]);
   });
 
-  test.each(['ignore', 'replace'])('does not keep out tasks of a bulk: %s', async (on_held) => {
+  test.each(['ignore', 'replace'])('is replaced by a task of a bulk: %s', async (on_held) => {
     await expiredHolder();
     const tasks = [
       { payload: 'a', key: 'a' },
       { payload: 'k', key: 'k', on_held: 'ignore' },
       { payload: 'again', key: 'k', on_held: 'ignore' },
-    ].map((task) => ({ type: 'work', on_held, ...task }));
-    await queue.admin.rows('select * from taskq.enqueue_many($1)', JSON.stringify(tasks));
-    const worker = await registerWorker(queue.admin);
-    const claimed = await worker.claim({ start: 10 });
-    expect(claimed.map(({ payload }) => payload).toSorted()).toEqual(['a', 'k']);
-  });
-
-  test('counts as expired, and its period goes on', async () => {
-    const id = await expiredHolder({ key_for: '1h' });
-    expect(await enqueue({})).toMatchObject({ id, created: false });
-    expect(await queue.admin.value('select status::text from taskq.finished_tasks where id = $1', id)).toBe(
-      'expired',
+      { payload: 'none' },
+    ].map((task) => ({ type: 'work', ...(task.key && { on_held }), ...task }));
+    const answers = await queue.admin.rows(
+      'select place, created, extra from taskq.enqueue_many($1) order by place',
+      JSON.stringify(tasks),
     );
+    expect(answers).toMatchObject([
+      { created: true },
+      { created: false, extra: { answer: 'replaced' } },
+      { created: false, extra: null },
+      { created: true },
+    ]);
+    const payloads = (await claimed()).map(({ payload }) => payload);
+    expect(payloads.toSorted()).toEqual(['a', 'k', 'none']);
   });
 
-  test('leaves the deferred constraints of the caller deferred', async () => {
+  test('has the period of the task that replaces it', async () => {
     await expiredHolder();
-    const { rows } = queue.admin;
-    await rows('create temp table ones (id integer primary key)');
-    await rows('create temp table twos (id integer references ones deferrable initially deferred)');
-    await rows('begin');
-    await rows('insert into twos values (1)');
-    expect(await enqueue({})).toMatchObject({ created: true });
-    await rows('insert into ones values (1)');
-    await rows('commit');
+    await enqueue({ key_for: '1h' });
+    expect(await periods()).toEqual(['1']);
+  });
+
+  test('keeps out tasks of another group, until it is gone', async () => {
+    const id = await expiredHolder();
+    expect(await enqueue({ group: 'ann' })).toMatchObject({ id, created: false, extra: null });
+  });
+
+  test('does not let producers of its keys deadlock', async () => {
+    await expiredHolder({ key: 'b' });
+    const [first, second] = [await queue.session(), await queue.session()];
+    const bulk = (keys: readonly string[], session: Session) =>
+      session.rows(
+        'select created from taskq.enqueue_many($1)',
+        JSON.stringify(keys.map((key) => ({ type: 'work', payload: 1, key }))),
+      );
+    await first.rows('begin');
+    await bulk(['a'], first);
+    const both = bulk(['a', 'b'], second);
+    await waitUntilBlocked(queue.admin);
+    await bulk(['b'], first);
+    await first.rows('commit');
+    expect(await both).toEqual([{ created: false }, { created: false }]);
   });
 });

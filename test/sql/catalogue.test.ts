@@ -51,6 +51,7 @@ const PURE = [
   'given_tasks',
   'group_rate_left',
   'group_slots',
+  'has_expired',
   'histogram',
   'holding_dead_tasks',
   'is_backoff',

@@ -1,6 +1,6 @@
 -- Runs taskq.enqueue_many for tasks with keys: inserts all of them at once, in the order of their keys, and then those
--- again whose key was held by a task that is gone by now. If some may replace the holders of their keys,
--- taskq.enqueue_replacing does it, and is called again in the same case.
+-- again whose key was held by a task that is gone by now. If some may replace the holders of their keys, or a holder
+-- has expired, taskq.enqueue_replacing does it, and is called again in the same case.
 --
 -- A bulk first assumes that no other session inserts its keys at this moment, and is rolled back and repeated if
 -- someone does: looking up the holder of a key takes a microsecond, handling conflicts (`on conflict`) takes four.
@@ -23,7 +23,7 @@ as $$
 #variable_conflict use_column
 declare
   is_alone constant boolean := jsonb_array_length(_tasks) = 1;
-  replaces constant boolean := coalesce(options ->> 'on_held' in ('replace', 'preserve'), false)
+  replaces boolean := coalesce(options ->> 'on_held' in ('replace', 'preserve'), false)
     or _tasks @? '$[*].on_held ? (@ != "ignore")';
   is_contended boolean := is_alone;
   asked bigint[];
@@ -32,8 +32,7 @@ declare
   kept_out bigint[];
   holders bigint[];
   freed bigint[];
-  expired bigint[];
-  tried bigint[] := '{}';
+  any_expired boolean;
   wakes jsonb;
 begin
   for round in 1 .. 20 loop
@@ -57,14 +56,14 @@ begin
     -- A single key cannot deadlock, and needs no subtransaction: a transaction that enqueues more than 64 one by one
     -- would slow down every snapshot of every other session.
     if is_alone then
-      select r.* into made, ids, kept_out, holders, freed, expired, wakes
-      from taskq.insert_keyed(_tasks, options, nulls, settings, is_contended, asked, tried) as r;
+      select r.* into made, ids, kept_out, holders, freed, any_expired, wakes
+      from taskq.insert_keyed(_tasks, options, nulls, settings, is_contended, asked) as r;
     else
       begin
-        select r.* into made, ids, kept_out, holders, freed, expired, wakes
-        from taskq.insert_keyed(_tasks, options, nulls, settings, is_contended, asked, tried) as r;
+        select r.* into made, ids, kept_out, holders, freed, any_expired, wakes
+        from taskq.insert_keyed(_tasks, options, nulls, settings, is_contended, asked) as r;
         -- `wakes` shows that something was inserted, even if it lost its key in the end: others wait for that too.
-        if wakes is not null and freed is not null then
+        if wakes is not null and (freed is not null or (any_expired and asked is null)) then
           raise exception using errcode = 'TQ001', message = 'a key was released: insert again, in order of the keys';
         end if;
       exception
@@ -87,6 +86,11 @@ begin
         wakes := null;
       end;
     end if;
+    -- Nothing is inserted or answered yet. Later, one that has just expired counts as any other.
+    if any_expired and asked is null then
+      replaces := true;
+      continue;
+    end if;
 
     return query
     select m.place, m.id, true, null::jsonb from unnest(made, ids) as m (place, id)
@@ -97,10 +101,6 @@ begin
 
     if freed is null then
       return;
-    end if;
-    if expired is not null then
-      perform taskq.end_expired_holders(expired, clock_timestamp());
-      tried := tried || expired;
     end if;
     asked := freed;
     is_contended := true;

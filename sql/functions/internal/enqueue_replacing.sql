@@ -1,7 +1,7 @@
--- Runs taskq.enqueue_keyed if tasks may replace the holders of their keys (on_held replace or preserve): inserts the
--- tasks whose keys are free, and replaces the holders of the others. A holder that waits is replaced at once. A holder
--- that a worker has continues, and stores the task that replaces it (`again`): taskq.leave inserts that one when the
--- holder has ended, taskq.take_again replaces the holder with it when the holder waits again.
+-- Runs taskq.enqueue_keyed if tasks may replace the holders of their keys (on_held replace or preserve, or the holder
+-- has expired): inserts the tasks whose keys are free, and replaces the holders of the others. A holder that waits is
+-- replaced at once. A holder that a worker has continues, and stores the task that replaces it (`again`): taskq.leave
+-- inserts that one when the holder has ended, taskq.take_again replaces the holder with it when the holder waits again.
 --
 -- extra has the answer for a task that was not created, or is null if it was to be ignored: `replaced`; `again`, with
 -- next_id, the id of the task that runs after the holder; `key_of_another`, with the type and the group of the holder:
@@ -40,6 +40,8 @@ declare
   answers text[];
   next_ids text[];
   period_of jsonb[];
+  -- None of its tasks replaces a holder that can run.
+  ignoring boolean[];
   losers bigint[];
   answered bigint;
   hint record;
@@ -114,14 +116,12 @@ begin
       cross join lateral taskq.new_task(a.task, ts, producer) as t
       on conflict (queue, unique_key) where unique_key is not null do update
       set again = taskq.again_of(
-        excluded, tasks.again, excluded.id in (select (k.task).id from asked k where not k.sets_time)
+        excluded, tasks.again,
+        excluded.id in (select (k.task).id from asked k where not k.sets_time) and not taskq.has_expired(tasks, ts)
       )
-      -- Lock even one that is not replaced: then no later round waits for it. One that has expired never starts: it is
-      -- replaced by any.
-      where (
-          excluded.id in (select (r.task).id from asked r where r.replaces)
-          or (tasks.lease_owner is null and not taskq.may_start(tasks.expires_at, tasks.started_at, ts))
-        )
+      -- Lock even one that is not replaced: then no later round waits for it. One that has expired never starts, and is
+      -- replaced whatever the policy.
+      where (excluded.id in (select (r.task).id from asked r where r.replaces) or taskq.has_expired(tasks, ts))
         and tasks.type = excluded.type
         and tasks.group_key is not distinct from excluded.group_key
       returning tasks.id, tasks.queue, tasks.unique_key, tasks.lease_owner, tasks.again
@@ -137,8 +137,9 @@ begin
         else 'again'
       end),
       array_agg(w.again ->> 'id'),
-      array_agg(coalesce(a.period, case when w.id = (a.task).id then a.first_period end))
-    into places, leaders, later, firsts, ids, answers, next_ids, period_of
+      array_agg(coalesce(a.period, case when w.id = (a.task).id or not a.replaces then a.first_period end)),
+      array_agg(not a.replaces)
+    into places, leaders, later, firsts, ids, answers, next_ids, period_of, ignoring
     from asked a
     join written w on w.queue = (a.task).queue and (w.unique_key is null) = ((a.task).key is null)
       and coalesce(w.unique_key, w.id::text) = coalesce((a.task).key, (a.task).id::text);
@@ -173,7 +174,9 @@ begin
     return query
     select e.place, coalesce(r.id, t.id, h.task_id), e.place = e.leader and coalesce(r.answer = 'created', false),
       case
-        when p.policy = 'ignore' or (e.place = e.leader and r.answer = 'created') then null
+        when e.place = e.leader and r.answer = 'created' then null
+        when p.policy = 'ignore' and not (e.place = e.leader and r.answer = 'replaced' and r.is_ignoring) is true
+        then null
         when r.answer = 'again' then jsonb_build_object('answer', 'again', 'next_id', r.next_id)
         when r.id is not null then '{"answer": "replaced"}'
         when t.id is not null then jsonb_build_object('answer', 'key_of_another', 'type', t.type, 'group', t.group_key)
@@ -181,7 +184,7 @@ begin
     from unnest(places, leaders) as e (place, leader)
     join unnest(given) as g on g.place = e.place
     join unnest(policies) with ordinality as p (policy, place) on p.place = e.place
-    left join unnest(firsts, ids, answers, next_ids) as r (leader, id, answer, next_id)
+    left join unnest(firsts, ids, answers, next_ids, ignoring) as r (leader, id, answer, next_id, is_ignoring)
       on r.leader = e.leader and r.id <> all (coalesce(losers, '{}'))
     left join lateral (
       select l.id, l.type, l.group_key from taskq.tasks l

@@ -49,6 +49,8 @@ declare
   any_orders_several boolean;
   taken bigint[];
   chosen bigint[];
+  -- Chosen before their time.
+  early bigint[];
   passed jsonb;
   written_tasks bigint;
   -- Some of them are available later than others.
@@ -158,20 +160,30 @@ begin
 
   -- Lock, then write by id, in a statement of its own: so what is written is the version that was locked.
   if any_is_unordered then
-    chosen := array(
-      select w.id
+    for round in 1 .. 10 loop
+      select array_agg(w.id) filter (where w.not_before <= _ts), array_agg(w.id) filter (where w.not_before > _ts)
+      into chosen, early
       from unnest(groups) as g
       cross join lateral taskq.free_slots_of(g, share) as f
       cross join lateral (
-        select t.id from taskq.tasks t
+        select t.id, t.not_before from taskq.tasks t
         where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
           and taskq.may_start(t.expires_at, t.started_at, _ts)
         order by t.priority, t.id
         limit f.in_turn + case when _try_until is null or f.in_turn = 0 then 0 else 1000 end
         for no key update skip locked
       ) as w
-      where not g.ordered
-    );
+      where not g.ordered;
+      exit when early is null;
+      -- Since their group kept its order, they wait for a slot before their time.
+      with delayed as (
+        update taskq.tasks t set gate = 'd' where t.id = any (early)
+        returning t.id, t.queue, t.group_key, t.not_before
+      )
+      insert into taskq.asks (due_at, queue, key, task_id)
+      select d.not_before, d.queue, d.group_key, d.id from delayed d;
+    end loop;
+    chosen := coalesce(chosen, array[]::bigint[]);
   end if;
   if any_is_ordered then
     chosen := chosen || array(

@@ -1,13 +1,12 @@
 -- Runs one round of taskq.enqueue_keyed: inserts the tasks at the places in `asked` (null: all) whose keys are free,
 -- and looks up the holders of the others. Returns the places it created tasks for, with their ids; the places kept out,
--- with the holders of their keys; the places freed, whose key was held by a task that is gone by now, or that has
--- expired before it started and would keep out one that can run; and those expired tasks, which the caller ends before
--- the next round (_tried: those that it could not end); each null if there is none. `wakes` has, by queue, the time
--- from which there is a new task.
+-- with the holders of their keys; and the places freed, whose key was held by a task that is gone by now; each null if
+-- there is none. any_expired: a holder has expired before it started, and would keep out a task that can run. `wakes`
+-- has, by queue, the time from which there is a new task.
 create or replace function taskq.insert_keyed(
-  _tasks jsonb, options jsonb, nulls bigint[], settings jsonb[], is_contended boolean, asked bigint[], _tried bigint[],
+  _tasks jsonb, options jsonb, nulls bigint[], settings jsonb[], is_contended boolean, asked bigint[],
   out made bigint[], out ids bigint[], out kept_out bigint[], out holders bigint[], out freed bigint[],
-  out expired bigint[], out wakes jsonb
+  out any_expired boolean, out wakes jsonb
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -103,17 +102,14 @@ begin
   -- moment does not count. `queue || ''` keeps the planner off the claim's index, which it uses where it expects 0 rows
   -- [a million dead rows: 612,000 pages, 4 s for ten keys; this way: 100 pages].
   select
-    array_agg(g.place) filter (where coalesce(t.id, h.task_id) is not null and t.is_expired is not true),
-    array_agg(coalesce(t.id, h.task_id))
-      filter (where coalesce(t.id, h.task_id) is not null and t.is_expired is not true),
-    array_agg(g.place) filter (where coalesce(t.id, h.task_id) is null or t.is_expired),
-    array_agg(t.id) filter (where t.is_expired)
-  into kept_out, holders, freed, expired
+    array_agg(g.place) filter (where coalesce(t.id, h.task_id) is not null),
+    array_agg(coalesce(t.id, h.task_id)) filter (where coalesce(t.id, h.task_id) is not null),
+    array_agg(g.place) filter (where coalesce(t.id, h.task_id) is null),
+    bool_or(t.is_expired)
+  into kept_out, holders, freed, any_expired
   from taskq.given_tasks(_tasks, options, nulls, settings, ts, false, false) as g
   left join lateral (
-    select t.id,
-      t.lease_owner is null and not taskq.may_start(t.expires_at, t.started_at, ts) and t.id <> all (_tried)
-        as is_expired
+    select t.id, taskq.has_expired(t, ts) as is_expired
     from taskq.tasks t where t.queue || '' = g.queue and t.unique_key = g.key limit 1
   ) as t on true
   left join lateral (

@@ -25,7 +25,7 @@ export interface RecorderHooks {
 
 export interface RecorderOptions {
   readonly worker: ReportingWorker;
-  /** Where to send the outcomes that wait for no other transaction; absent: on any connection. */
+  /** Where to send outcomes that free slots at once; absent: on any connection. */
   readonly inTurn?: Queryable;
   readonly ledger: Ledger;
   readonly retryWait: RetryWait;
@@ -83,7 +83,7 @@ export class OutcomeRecorder {
     const willClaim = hooks.promised.mayPromise && part.some(({ task }) => task.workflow !== null);
     try {
       const waitFor = part.find(deservesWait)?.id;
-      const db = waitFor === undefined ? (inTurn ?? worker.db) : worker.db;
+      const db = inTurn !== undefined && freesSlotsAtOnce(part) ? inTurn : worker.db;
       const answers = await settle(db, worker.workerId, part, { waitFor, willClaim }).finally(() => {
         if (willClaim) hooks.promised.owe();
       });
@@ -177,8 +177,16 @@ export class OutcomeRecorder {
   }
 }
 
-export function isAlone({ delivery }: HeldTask): boolean {
+function isAlone({ delivery }: HeldTask): boolean {
   return delivery?.isAlone === true;
+}
+
+/** Whether these outcomes free slots of groups, for a claim that follows them, and wait for no other transaction. */
+export function freesSlotsAtOnce(outcomes: readonly EndedTask[]): boolean {
+  return (
+    outcomes.some(({ task }) => task.groupKey !== null) &&
+    !outcomes.some((held) => isAlone(held) || deservesWait(held))
+  );
 }
 
 /** Its row was locked the last time: the statement waits for one row only, before it locks anything else. */

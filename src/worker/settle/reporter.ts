@@ -9,7 +9,7 @@ import { KeyedOutcomes, waitsForKeys } from './keyed-outcomes.ts';
 import { type NoteHooks, NoteRecorder } from './note-recorder.ts';
 import {
   deservesWait,
-  isAlone,
+  freesSlotsAtOnce,
   OutcomeRecorder,
   type RecorderHooks,
   vainWaitsOf,
@@ -191,7 +191,8 @@ export class Reporter {
     const keyed = ended.filter(waitsForKeys);
     const outcomes = keyed.length === 0 ? ended : ended.filter((held) => !waitsForKeys(held));
     if (keyed.length > 0) this.#keyed.add(keyed, signal);
-    const isFollowed = this.#areFollowed(outcomes);
+    // A claim that is sent right after these finds what they free.
+    const isFollowed = this.#worker.inTurn.isPipelined && freesSlotsAtOnce(outcomes);
     const sent = [
       this.#tried(outcomes, () => this.#recorder.record(outcomes, signal)),
       this.#tried(released, () => giveBackTasks(released, this.#givingBack)),
@@ -200,14 +201,6 @@ export class Reporter {
     this.#hooks.onSending(outcomes, isFollowed);
     const areTaken = (await Promise.all(sent)).every(Boolean);
     return { areTaken, isFollowed: isFollowed && outcomes.length === noted.length };
-  }
-
-  /** Whether a claim that is sent right after these outcomes finds what they free. */
-  #areFollowed(outcomes: readonly EndedTask[]): boolean {
-    const { isPipelined } = this.#worker.inTurn;
-    return (
-      isPipelined && outcomes.length > 0 && !outcomes.some((held) => isAlone(held) || deservesWait(held))
-    );
   }
 
   /** `hadEffect`: it had its effect when it was sent. */

@@ -225,7 +225,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a started task expires',
-    file: 'expire, end_expired',
+    file: 'expire, expire_batch',
     from: 'and t.started_at is null',
     to: '',
     seen: [1, 73],

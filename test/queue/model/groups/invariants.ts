@@ -98,7 +98,7 @@ export const INVARIANTS: readonly Invariant[] = [
       before.tasks.every((task) => {
         const now = find(after, task.id);
         const hasLost = now && hasSlot(task) && isWaiting(task) && isWaiting(now) && !hasSlot(now);
-        return !hasLost || !now.started || now.gate === 'w';
+        return !hasLost || !now.started || now.gate === 'w' || !hasLimit(after, task.group);
       }),
   },
   {
@@ -131,4 +131,8 @@ const find = ({ tasks }: World, id: number): Task | undefined => tasks.find((tas
 
 function countSlots({ tasks }: World, group: Task['group']): number {
   return tasks.filter((task) => task.group === group && hasSlot(task)).length;
+}
+
+function hasLimit({ settings, rulings }: World, group: Task['group']): boolean {
+  return (rulings[group].limit ?? settings.limit) !== null;
 }

@@ -390,8 +390,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'its turn from one that waits for a retry',
     file: 'take_slots_back',
-    from: "is distinct from 'relaxed'",
-    to: 'is null and false',
+    from: 'taskq.keeps_order(t.queue, t.group_key)',
+    to: 'false',
     world: STRICT,
     events: [add(), claim, settle(1, 'crashed'), add(), pause, fill, resume, claim],
   },

@@ -182,7 +182,8 @@ function replace(world: World, event: Event & { verb: 'replace' }): Stepped {
   const task = taskOf(world, event.id);
   const { priority, policy } = event;
   const { nextId, nextPayload: payload } = world;
-  const keepsTime = policy === 'preserve';
+  // One that has expired has no time to keep.
+  const keepsTime = policy === 'preserve' && (isHeld(task) || mayStart(task));
   const after = { ...world, nextPayload: payload + 1 };
   if (!isHeld(task)) {
     const again: Again = { id: nextId, priority, due: event.due, payload, keepsTime };
@@ -272,27 +273,36 @@ const woken = (task: Task): Task =>
 function filled(world: World, group: Group): World {
   const { settings } = world;
   const slots = slotsOf(world, group);
+  const keeps = keepsOrder(world, group);
   const its = world.tasks.filter((task) => task.group === group);
   const held = its.filter(hasSlot).length;
   const loose = its.filter((task) =>
     isLoose(task, Number.isFinite(slots) && held > slots ? 0 : slots, settings),
   );
   const free = Math.max(slots - held + loose.length, 0);
-  const first = [...loose.map((task) => withoutSlot(task, settings)), ...its]
+  const waiting = [...loose.map((task) => withoutSlot(task, keeps)), ...its]
     .filter((task) => task.gate === 'w' && mayStart(task))
-    .sort(byTurn)
-    .slice(0, free)
-    .map(({ id }) => id);
+    .sort(byTurn);
+  // Where the order is not kept, one before its time is passed, and waits for that.
+  const first = waiting.filter((task) => keeps || task.due === 0).slice(0, free);
+  const isPassed = (task: Task) => first.length < free || byTurn(task, first.at(-1)!) < 0;
+  const early = keeps || free === 0 ? [] : waiting.filter((task) => task.due > 0 && isPassed(task));
   const tasks = world.tasks.map((task): Task => {
-    if (first.includes(task.id)) return { ...task, gate: 'h' };
-    return loose.includes(task) ? withoutSlot(task, settings) : task;
+    if (first.some(({ id }) => id === task.id)) return { ...task, gate: 'h' };
+    if (early.some(({ id }) => id === task.id)) return { ...task, gate: 'd' };
+    return loose.includes(task) ? withoutSlot(task, keeps) : task;
   });
   return { ...world, tasks };
 }
 
-/** Under strict order, one that waits for a retry keeps its turn: it waits for a slot at once, and waits on there. */
-function withoutSlot(task: Task, { order }: Settings): Task {
-  return { ...task, gate: task.due > 0 && !(task.started && order === 'strict') ? 'd' : 'w' };
+/** Where the order is kept, one that waits for a retry keeps its turn: it waits for a slot at once, and waits on there. */
+function withoutSlot(task: Task, keeps: boolean): Task {
+  return { ...task, gate: task.due > 0 && !(task.started && keeps) ? 'd' : 'w' };
+}
+
+/** Whether a group has a limit and keeps its order, also while it is stopped. */
+function keepsOrder({ settings, rulings }: World, group: Group): boolean {
+  return settings.order === 'strict' && (rulings[group].limit ?? settings.limit) !== null;
 }
 
 /**
