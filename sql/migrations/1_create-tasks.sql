@@ -39,7 +39,8 @@ create table taskq.tasks (
   priority smallint not null default 2,
   -- 'p' waits for the parents of its step. Of a task in a group: 'h' holds a slot of its group, 's' does and stops the
   -- group until its time ('h' and 's' are ordinary rows); 'w' waits for a slot, 'd' for not_before. Those that wait are
-  -- blocked, and available at infinity. Else null.
+  -- blocked, and available at infinity. One that lost its slot while it waited for a retry, in a group that keeps its
+  -- order, is 'w' with a later not_before. Else null.
   gate "char",
   notify_done boolean not null default false,
   queue text collate "C" not null default 'default',

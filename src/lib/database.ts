@@ -37,7 +37,7 @@ export interface DatabaseOptions extends SessionOptions {
   readonly databaseUrl: string;
   /**
    * Maximum number of connections. `pipeline`: one, which takes the statements in the order of the calls, each without
-   * waiting for the answer to the one before.
+   * waiting for the answer to the one before; if it breaks, or one misses its deadline, all in flight fail.
    */
   readonly maxConnections: number | 'pipeline';
   /** Name of the connections in `pg_stat_activity`. */

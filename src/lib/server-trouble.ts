@@ -53,7 +53,7 @@ const TROUBLES: readonly Trouble[] = [
   {
     state: '53300',
     code: 'database_trouble',
-    hint: 'raise max_connections or use a pooler; a worker process opens up to five connections, and one for each open ctx.transaction',
+    hint: 'raise max_connections or use a pooler; a worker process opens up to five connections, one more for tasks of groups, and one for each open ctx.transaction',
   },
   { state: '53', code: 'database_trouble', hint: "see the server's log for the resource it lacks" },
   {

@@ -2,7 +2,7 @@ import { isUnanswered, type Queryable, type Statement } from '../lib/database.ts
 import { describeDatabaseError } from '../lib/server-trouble.ts';
 import type { EventLog } from './log/events.ts';
 
-/** A worker's connections: those of the main thread's statements, and the heartbeat thread's own connection. */
+/** A worker's two kinds of connections: for the main thread's statements, and for the heartbeat thread. */
 export type Connection = 'statements' | 'heartbeats';
 
 export interface ConnectionStateOptions {
@@ -12,12 +12,12 @@ export interface ConnectionStateOptions {
   readonly events: EventLog;
   /** This long without an answer is also an interruption, even if this process itself was frozen. */
   readonly silenceMs: () => number;
-  /** Called when both connections are back. */
+  /** Called when both kinds are back. */
   readonly onRestored: () => void;
 }
 
 /**
- * Runs statements and tracks whether the database answers: logs one line when either connection is lost, and one when
+ * Runs statements and tracks whether the database answers: logs one line when either kind of connection is lost, and one when
  * both are back. A refusal by the server itself is an answer.
  */
 export class ConnectionState implements Queryable {
@@ -33,7 +33,7 @@ export class ConnectionState implements Queryable {
     this.#options = options;
   }
 
-  /** Whether either connection is known to be lost. */
+  /** Whether either kind is known to be lost. */
   get isLost(): boolean {
     return this.#lost.size > 0;
   }

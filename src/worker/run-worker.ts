@@ -38,7 +38,7 @@ const START_STOPPED_MS = 5000;
 export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   const { events, onStopped } = options.process;
   const pool = openPool(options, 4);
-  const pipeline = openPool(options, 'pipeline');
+  const ordered = openPool(options, 'pipeline');
   /**
    * Undo what the worker has started, even if it fails: otherwise heartbeats would renew leases of tasks that no longer
    * run.
@@ -57,13 +57,13 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
         state.schemaChanged.trigger();
       },
     });
-    const inTurn = {
-      ...db.over(pipeline),
-      get isPipelined() {
-        return pipeline.isDirect;
+    const pipeline = {
+      ...db.over(ordered),
+      get canBeFollowed() {
+        return ordered.isDirect;
       },
     };
-    const state = new WorkerState({ db, inTurn, beside: pool }, registered, options);
+    const state = new WorkerState({ db, pipeline, beside: pool }, registered, options);
     state.cursor.startAt(registered.cursors, performance.now());
     if (registered.typesLeft) state.unstored = options.tasks.handlers;
     const { ledger, ends } = state;
@@ -107,7 +107,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     return state.end();
   } finally {
     await Promise.all(endings.map((end) => end()));
-    await Promise.all([pool.close(CLOSE_MS), pipeline.close(CLOSE_MS)]);
+    await Promise.all([pool.close(CLOSE_MS), ordered.close(CLOSE_MS)]);
   }
 }
 

@@ -32,7 +32,7 @@ import type { EndedTask, HeldTask, StartedTask } from './lease/held-task.ts';
 import { LeaseLength } from './lease/lease-length.ts';
 import { type HeldLease, LeaseTable, processClock } from './lease/lease-table.ts';
 import { Ledger } from './lease/ledger.ts';
-import type { FirstRegistered, InTurn } from './lease/registered-worker.ts';
+import type { FirstRegistered, Pipeline } from './lease/registered-worker.ts';
 import type { EventLog } from './log/events.ts';
 import { RefusedTasks } from './log/refused-tasks.ts';
 import type { RescuingWorker } from './maintain/rescuer.ts';
@@ -46,7 +46,7 @@ import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 /** How a worker reaches the database. */
 export interface WorkerConnections {
   readonly db: Queryable;
-  readonly inTurn: InTurn;
+  readonly pipeline: Pipeline;
   /** For statements that may be slow or fail without meaning that the connection is lost. */
   readonly beside: Queryable;
 }
@@ -56,7 +56,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   readonly options: WorkerOptions;
   readonly events: EventLog;
   readonly db: Queryable;
-  readonly inTurn: InTurn;
+  readonly pipeline: Pipeline;
   readonly workerId: number;
   readonly uniquePart: string;
   /** The handlers in use, by type. */
@@ -108,7 +108,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   };
 
   constructor(connections: WorkerConnections, registered: FirstRegistered, options: WorkerOptions) {
-    const { db, inTurn, beside } = connections;
+    const { db, pipeline, beside } = connections;
     const { workerId, installation, uniquePart } = registered;
     const { connection, tasks, times } = options;
     const { handlers } = tasks;
@@ -117,7 +117,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     this.options = options;
     this.events = events;
     this.db = db;
-    this.inTurn = inTurn;
+    this.pipeline = pipeline;
     this.#beside = beside;
     this.workerId = workerId;
     this.uniquePart = uniquePart;
@@ -396,11 +396,11 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     if (consequence?.reason === NOT_STORED && held.outcome.kind !== 'dead')
       this.#logUnstored('outcome.not_stored', held.task, 'the back-off of the task cannot be evaluated');
     const { outcome, task } = held;
-    const isFollowed = outcome.kind === 'completed' && outcome.followUps !== undefined;
+    const hasFollowUps = outcome.kind === 'completed' && outcome.followUps !== undefined;
     // The next task of a group, or the next step of a workflow.
     const isAwaited = (task.groupKey !== null && !this.#followed.has(held)) || task.workflow !== null;
     // A retry may be due before the next poll.
-    if (consequence?.status === 'pending' || isFollowed || isAwaited || this.options.end.untilIdle)
+    if (consequence?.status === 'pending' || hasFollowUps || isAwaited || this.options.end.untilIdle)
       this.workArrived.trigger();
   }
 

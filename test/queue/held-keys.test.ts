@@ -246,27 +246,30 @@ describe('a holder that has expired and waits for housekeeping', () => {
     expect(await claimed()).toMatchObject([{ id, payload: 2 }]);
   });
 
-  test.each(['ignore', 'replace'])('is replaced by a task of a bulk: %s', async (on_held) => {
-    await expiredHolder();
-    const tasks = [
-      { payload: 'a', key: 'a' },
-      { payload: 'k', key: 'k', on_held: 'ignore' },
-      { payload: 'again', key: 'k', on_held: 'ignore' },
-      { payload: 'none' },
-    ].map((task) => ({ type: 'work', ...(task.key && { on_held }), ...task }));
-    const answers = await queue.admin.rows(
-      'select place, created, extra from taskq.enqueue_many($1) order by place',
-      JSON.stringify(tasks),
-    );
-    expect(answers).toMatchObject([
-      { created: true },
-      { created: false, extra: { answer: 'replaced' } },
-      { created: false, extra: null },
-      { created: true },
-    ]);
-    const payloads = (await claimed()).map(({ payload }) => payload);
-    expect(payloads.toSorted()).toEqual(['a', 'k', 'none']);
-  });
+  test.each(['ignore', 'replace'])(
+    'is replaced by a task of a bulk in which another has the policy %s',
+    async (on_held) => {
+      await expiredHolder();
+      const tasks = [
+        { payload: 'a', key: 'a' },
+        { payload: 'k', key: 'k', on_held: 'ignore' },
+        { payload: 'again', key: 'k', on_held: 'ignore' },
+        { payload: 'none' },
+      ].map((task) => ({ type: 'work', ...(task.key && { on_held }), ...task }));
+      const answers = await queue.admin.rows(
+        'select place, created, extra from taskq.enqueue_many($1) order by place',
+        JSON.stringify(tasks),
+      );
+      expect(answers).toMatchObject([
+        { created: true },
+        { created: false, extra: { answer: 'replaced' } },
+        { created: false, extra: null },
+        { created: true },
+      ]);
+      const payloads = (await claimed()).map(({ payload }) => payload);
+      expect(payloads.toSorted()).toEqual(['a', 'k', 'none']);
+    },
+  );
 
   test('has the period of the task that replaces it', async () => {
     await expiredHolder();
@@ -274,7 +277,7 @@ describe('a holder that has expired and waits for housekeeping', () => {
     expect(await periods()).toEqual(['1']);
   });
 
-  test('keeps out tasks of another group, until it is gone', async () => {
+  test('keeps out tasks of another group', async () => {
     const id = await expiredHolder();
     expect(await enqueue({ group: 'ann' })).toMatchObject({ id, created: false, extra: null });
   });

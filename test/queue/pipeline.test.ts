@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/lib/database.ts';
 import { useDatabase } from './session.ts';
@@ -30,11 +32,32 @@ async function pipeline() {
   };
 }
 
-/** Keeps the lock until the function that it returns is called. */
+/** Keeps the lock until the function that it returns is called, which does not wait for the answer. */
 async function locked(): Promise<() => Promise<void>> {
   const holder = await queue.session();
   await holder.rows(`select from pg_advisory_lock(${LOCK})`);
-  return async () => void (await holder.rows(`select from pg_advisory_unlock(${LOCK})`));
+  return async () => {
+    void holder.rows(`select from pg_advisory_unlock(${LOCK})`);
+    await setImmediate(); // to let the driver send it
+  };
+}
+
+/** Blocks this thread, which reads no answer meanwhile, until the query finds a row. */
+function blockUntil(query: string): void {
+  const state = new Int32Array(new SharedArrayBuffer(4));
+  const thread = new Worker(
+    `const { workerData: { url, query, state } } = require('node:worker_threads');
+     const client = new (require('pg').Client)(url);
+     const look = async () => (await client.query(query)).rowCount > 0 || look();
+     client.connect().then(look).then(() => client.end()).then(
+       () => { Atomics.store(state, 0, 1); Atomics.notify(state, 0); },
+       () => { Atomics.store(state, 0, 2); Atomics.notify(state, 0); },
+     );`,
+    { eval: true, workerData: { url: queue.url, query, state } },
+  );
+  Atomics.wait(state, 0, 0, 60_000);
+  void thread.terminate();
+  expect(Atomics.load(state, 0)).toBe(1);
 }
 
 test('a pipeline runs statements on one connection in the order of the calls, each as soon as the one before ends', async () => {
@@ -43,15 +66,13 @@ test('a pipeline runs statements on one connection in the order of the calls, ea
   await add('first');
   expect(db.isDirect).toBe(true);
   const unlock = await locked();
-  const waiting = wait();
-  const second = add('second');
+  const answers = Promise.all([wait(), add('second')]);
   await waitUntilBlocked(queue.admin);
   expect(await steps()).toEqual([{ step: 'first' }]);
-  expect(await backends()).toHaveLength(1);
   await unlock();
-  // It needs no further turn of this thread.
-  await Promise.all([waiting, second, add('third')]);
-  expect(await steps()).toEqual([{ step: 'first' }, { step: 'second' }, { step: 'third' }]);
+  blockUntil("select from public.steps where step = 'second'");
+  await answers;
+  expect(await steps()).toEqual([{ step: 'first' }, { step: 'second' }]);
   expect(await backends()).toHaveLength(1);
 });
 

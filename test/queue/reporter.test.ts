@@ -25,19 +25,23 @@ beforeEach(() => {
 afterEach(() => ended.abort());
 
 /** Tasks that a worker has claimed, and what reports them by way of `db`. */
-async function holding(db: Queryable = queue.admin, count = 2, { isPipelined = false } = {}) {
+async function holding(
+  db: Queryable = queue.admin,
+  count = 2,
+  { canBeFollowed = false, groupKey = null as string | null } = {},
+) {
   await enqueueSome(queue.admin, count);
   const worker = await registerWorker(queue.admin);
   const ledger = new Ledger(new LeaseTable(count));
   const tasks = (await worker.claim({ start: count })).map(
-    ({ id, lease_no: leaseNo }) => ({ id, leaseNo, type: 'work', losses: 0 }) as ClaimedTask,
+    ({ id, lease_no: leaseNo }) => ({ id, leaseNo, type: 'work', losses: 0, groupKey }) as ClaimedTask,
   );
   ledger.claimed(ledger.reserve(count)!, tasks, 0);
   const ends: string[] = [];
   const kinds: string[] = [];
   const troubles: unknown[] = [];
   const reporter = new Reporter(
-    { db, inTurn: { query: (s) => db.query(s), isPipelined }, workerId: worker.id },
+    { db, pipeline: { query: (s) => db.query(s), canBeFollowed }, workerId: worker.id },
     ledger,
     {
       outcomes: {
@@ -73,7 +77,7 @@ test('outcomes and tasks to be given back go to the database, and the ledger is 
   expect(await liveRow(queue.admin, ids[1]!)).toMatchObject({ status: 'pending', releases: 0 });
 });
 
-test('an outcome has its effect on claims when it is on its way, where they can follow it, and once only', async () => {
+test('an outcome of a group has its effect on claims when it is sent, where they can follow it; its answer has none', async () => {
   let failures = 1;
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
@@ -86,7 +90,7 @@ test('an outcome has its effect on claims when it is on its way, where they can 
       return queue.admin.query(statement);
     },
   };
-  const { ledger, reporter, ends, held, ids } = await holding(db, 1, { isPipelined: true });
+  const { ledger, reporter, ends, held, ids } = await holding(db, 1, { canBeFollowed: true, groupKey: 'g' });
   ledger.report(held[0]!, outcomeOf({ kind: 'returned', value: 1 }), 5);
   void reporter.run(ended.signal);
   expect(await reporter.hasEffectsBeyond(0, 60_000, ended.signal)).toBe(true);
@@ -99,13 +103,15 @@ test('an outcome has its effect on claims when it is on its way, where they can 
   expect(await reporter.hasEffectsBeyond(3, 60_000, ended.signal)).toBe(false);
 });
 
-test('an outcome has its effect on claims when it is answered, where they cannot follow it', async () => {
-  const { ledger, reporter, ends, held, ids } = await holding(queue.admin, 1);
-  ledger.report(held[0]!, outcomeOf({ kind: 'returned', value: 1 }), 5);
-  void reporter.run(ended.signal);
-  expect(await reporter.hasEffectsBeyond(0, 60_000, ended.signal)).toBe(true);
-  expect(ends).toEqual([`recorded ${ids[0]}`]);
-  expect(reporter.effects).toBe(1);
+test('one without a group, or that claims cannot follow, has its effect when it is answered', async () => {
+  for (const how of [{ groupKey: 'g' }, { canBeFollowed: true }]) {
+    const { ledger, reporter, ends, held, ids } = await holding(queue.admin, 1, how);
+    ledger.report(held[0]!, outcomeOf({ kind: 'returned', value: 1 }), 5);
+    void reporter.run(ended.signal);
+    expect(await reporter.hasEffectsBeyond(0, 60_000, ended.signal)).toBe(true);
+    expect(ends).toEqual([`recorded ${ids[0]}`]);
+    expect(reporter.effects).toBe(1);
+  }
 });
 
 test('what the database does not answer is sent again until it does', async () => {

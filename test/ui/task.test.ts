@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { enqueue, lapse, rescueAll, statusOf } from '../queue/rows.ts';
-import { claimOne, outcome, registerWorker } from '../queue/worker.ts';
+import { enqueue, lapse, rescueAll, silence, statusOf } from '../queue/rows.ts';
+import { claimOne, LEASE_MS, outcome, registerWorker } from '../queue/worker.ts';
 import { HOSTILE } from './hostile.ts';
 import { expectInert, expectUsable, useSite } from './use-site.ts';
 
@@ -29,8 +29,9 @@ test('attempts are shown in their order, with worker, error and log', async () =
   };
   await worker.settle(outcome(failed, 'failed', { error, delay_ms: 0, ran_ms: 1500 }));
   await claimOne(worker);
+  await silence(admin, worker.id, 2 * LEASE_MS);
   await lapse(admin, [id]);
-  await rescueAll(admin, worker.id);
+  await rescueAll(admin);
   const opened = await site.open(`#/task/${id}`);
   const { page } = opened;
   const moments = page.getByRole('list').filter({ hasText: 'Created' }).locator('> li');

@@ -7,12 +7,12 @@
 --
 -- A rescue changes lease_no, so that the former holder can write nothing more, and counts a loss; for a suspect (losses
 -- > 0) only if it was `running`, which it becomes before it starts: hundreds of tasks that merely wait behind one that
--- kills its workers become suspects once, without further losses. Nor is one blamed that is no suspect and that its
--- worker does not know of: its handler has not started there, or its outcome was refused. A suspect that was lost in
--- this way three times (lost_ahead) is claimed alone from then on; if it is lost alone, it counts as one that ran: its
--- worker may not survive even reading it. The row keeps its place in the queue. A task that was running, or alone, when
--- its third worker was lost (or as many as the max_losses of its queue) becomes a dead letter, `worker_lost`; one with
--- a cancel request is cancelled. Returns a row per task, with its fate in `status`.
+-- kills its workers become suspects once, without further losses. A task that its own worker does not know of (no
+-- handler started it there, or its outcome was refused) becomes a suspect, but is no dead letter for that. A suspect
+-- that was lost in this way three times (lost_ahead) is claimed alone from then on; if it is lost alone, it counts as
+-- one that ran: its worker may not survive even reading it. The row keeps its place in the queue. A task that was
+-- running, or alone, when its third worker was lost (or as many as the max_losses of its queue) becomes a dead letter,
+-- `worker_lost`; one with a cancel request is cancelled. Returns a row per task, with its fate in `status`.
 --
 -- Works in pages, each in a transaction of its own: it never holds many locks, and waits for none. If a page fails (a
 -- trigger of the application on the history may refuse a row), each of its tasks is rescued separately (options ->>

@@ -1,6 +1,6 @@
 -- Runs taskq.enqueue_many for tasks with keys: inserts all of them at once, in the order of their keys, and then those
 -- again whose key was held by a task that is gone by now. If some may replace the holders of their keys, or a holder
--- has expired, taskq.enqueue_replacing does it, and is called again in the same case.
+-- has expired, taskq.enqueue_replacing does it; it too is called again when a key was released.
 --
 -- A bulk first assumes that no other session inserts its keys at this moment, and is rolled back and repeated if
 -- someone does: looking up the holder of a key takes a microsecond, handling conflicts (`on conflict`) takes four.
@@ -64,7 +64,7 @@ begin
         from taskq.insert_keyed(_tasks, options, nulls, settings, is_contended, asked) as r;
         -- `wakes` shows that something was inserted, even if it lost its key in the end: others wait for that too.
         if wakes is not null and (freed is not null or (any_expired and asked is null)) then
-          raise exception using errcode = 'TQ001', message = 'a key was released: insert again, in order of the keys';
+          raise exception using errcode = 'TQ001', message = 'insert again, in order of the keys';
         end if;
       exception
       when unique_violation then

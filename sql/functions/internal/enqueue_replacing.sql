@@ -3,7 +3,7 @@
 -- replaced at once. A holder that a worker has continues, and stores the task that replaces it (`again`): taskq.leave
 -- inserts that one when the holder has ended, taskq.take_again replaces the holder with it when the holder waits again.
 --
--- extra has the answer for a task that was not created, or is null if it was to be ignored: `replaced`; `again`, with
+-- extra has the answer for a task that was not created, or is null if it was ignored: `replaced`; `again`, with
 -- next_id, the id of the task that runs after the holder; `key_of_another`, with the type and the group of the holder:
 -- one of the two differs, and the holder stays. A holder that has ended, and holds its key for a period, is not
 -- replaced. If such a key is released meanwhile, the caller must start again: a single task then has no row in the
@@ -40,7 +40,7 @@ declare
   answers text[];
   next_ids text[];
   period_of jsonb[];
-  -- None of its tasks replaces a holder that can run.
+  -- Whether all tasks of the key ignore a holder that can run.
   ignoring boolean[];
   losers bigint[];
   answered bigint;
@@ -74,7 +74,7 @@ begin
     ),
     -- Their effect one after the other: a task with the content of the last one that replaces, the time of the last one
     -- that sets a time, and the period of the last one that replaces and has one; if there is none and the first one is
-    -- created, the period of that one.
+    -- created, or replaces a holder that has expired, the period of that one.
     folded as (
       select i.leader, bool_or(i.policy <> 'ignore') as replaces, bool_or(i.policy = 'replace') as sets_time,
         coalesce(max(i.place) filter (where i.policy <> 'ignore'), i.leader) as content_from,
@@ -175,7 +175,9 @@ begin
     select e.place, coalesce(r.id, t.id, h.task_id), e.place = e.leader and coalesce(r.answer = 'created', false),
       case
         when e.place = e.leader and r.answer = 'created' then null
-        when p.policy = 'ignore' and not (e.place = e.leader and r.answer = 'replaced' and r.is_ignoring) is true
+        -- The first task of a key replaces a holder that has expired.
+        when p.policy = 'ignore'
+          and (e.place > e.leader or r.answer is distinct from 'replaced' or r.is_ignoring is not true)
         then null
         when r.answer = 'again' then jsonb_build_object('answer', 'again', 'next_id', r.next_id)
         when r.id is not null then '{"answer": "replaced"}'

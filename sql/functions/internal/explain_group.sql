@@ -12,7 +12,7 @@ set enable_seqscan = off
 as $$
   select s.cause, s.until, s.about
   from taskq.group_stops(_task.queue, _task.group_key, _ts) as s
-  -- The next claim takes back a slot of a stopped group; the task that stopped it keeps its own until its time.
+  -- The next claim takes back a slot of a stopped group. A task is not stopped by its own snooze.
   where s.about ->> 'snoozed_by' is distinct from _task.id::text
   union all
   select c.cause, c.until, c.about

@@ -160,6 +160,7 @@ begin
 
   -- Lock, then write by id, in a statement of its own: so what is written is the version that was locked.
   if any_is_unordered then
+    -- Each round chooses without those that the one before has sent back; any left are in the way of the next claim.
     for round in 1 .. 10 loop
       select array_agg(w.id) filter (where w.not_before <= _ts), array_agg(w.id) filter (where w.not_before > _ts)
       into chosen, early
@@ -175,7 +176,13 @@ begin
       ) as w
       where not g.ordered;
       exit when early is null;
-      -- Since their group kept its order, they wait for a slot before their time.
+      -- Left over from when their group kept its order: they wait for their time first.
+      if _try_until is not null then
+        select t.able, t.refused into early, passed
+        from taskq.try_gate(early, 'd', cardinality(early), _ts, _try_until) as t;
+        refused := nullif(coalesce(refused, '[]') || coalesce(passed, '[]'), '[]');
+        exit when cardinality(early) = 0;
+      end if;
       with delayed as (
         update taskq.tasks t set gate = 'd' where t.id = any (early)
         returning t.id, t.queue, t.group_key, t.not_before

@@ -4,7 +4,6 @@ create or replace function taskq.has_expired(_task taskq.tasks, _ts timestamptz)
 returns boolean
 language sql immutable parallel safe
 as $$
-  select _task.lease_owner is null and _task.workflow_id is null and not (
-    _task.expires_at is null or _task.expires_at > _ts or _task.started_at is not null
-  )
+  select _task.lease_owner is null and _task.workflow_id is null
+    and not taskq.may_start(_task.expires_at, _task.started_at, _ts)
 $$;

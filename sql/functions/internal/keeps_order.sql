@@ -1,4 +1,5 @@
--- Returns whether a group keeps its order: it has a limit, also while it is stopped, and its order is strict.
+-- Returns whether a group keeps its order: its order is strict, and it has a limit. Unlike taskq.group_slots, this does
+-- not depend on whether the group is stopped.
 create or replace function taskq.keeps_order(_queue text, _key text)
 returns boolean
 language sql stable security definer

@@ -1,7 +1,7 @@
 -- Takes back the slots of these tasks, which the caller has locked: they wait for another slot, after their due time if
--- that is in the future. But in a group that has a limit, and keeps its order, one that waits for a retry keeps its
--- turn: it waits for a slot at once, in which it waits on, so that no later task of its group passes it. Returns how
--- many slots of each group it took, and how many of those from tasks that never started.
+-- that is in the future. But in a group that keeps its order, one that waits for a retry keeps its turn: it waits for a
+-- slot now rather than at its time, and waits for its time in that slot, so no later task of its group passes it.
+-- Returns how many slots of each group it took, and how many of those from tasks that never started.
 create or replace function taskq.take_slots_back(_ids bigint[], _ts timestamptz)
 returns table (queue text, group_key text, slots integer, unused integer)
 language sql security definer

@@ -39,7 +39,7 @@ begin
       else t.expires_at
     end,
     gate = case
-      -- One that waits for a slot before its time (taskq.take_slots_back) does so unless it moves or gets another time.
+      -- One that waits for a slot before its time (taskq.take_slots_back) stays so, unless it moves or gets another.
       when t.group_key is not null and (t.gate = 'd' or (t.gate = 'w' and (_due is not null or t.id = any (moving))))
       then taskq.first_gate(t.group_key, coalesce(_due, t.not_before), _ts)
       else t.gate

@@ -6,7 +6,7 @@ import { pauseText } from './pause-text.ts';
 import { printable } from './printable.ts';
 import { localTime, relativeTime, roughly } from './times.ts';
 
-/** Says of a suspect how often it ended without a report; a handler that ended its own process counts once. */
+/** How a suspect became one. 1 is not shown: a handler whose process dies, however often, counts once. */
 export function unreportedText(losses: number): string {
   return `its handler did not report its end${losses > 1 ? ` ${losses} times` : ''}`;
 }

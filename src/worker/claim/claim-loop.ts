@@ -9,7 +9,7 @@ import type { PromisedClaim } from './promised-claim.ts';
 
 /** The worker of a claim loop. */
 export interface ClaimLoopHost extends IdleHost {
-  /** How many batches of outcomes have been answered, or are where a claim can follow them. */
+  /** How often outcomes have made it worth claiming again: they were sent where a claim can follow, or answered. */
   readonly effects: number;
   /** How many outcomes in flight may free a slot of a group. */
   readonly groupedOutcomes: number;
@@ -97,8 +97,9 @@ class ClaimLoop {
     // The task that woke the worker is waiting: claim before looking for queues.
     const queues = this.#isWoken ? context.queuesKnown() : await context.queuesNow();
     this.#heldUp = Math.min(this.#heldUp, host.groupedOutcomes);
-    const isFollowing =
-      (claimer.found.waitsForPlaces || (this.#wasShort && this.#mayFreeSlot)) && (await this.#outcomeComes());
+    const awaitsOutcome = claimer.found.waitsForPlaces || (this.#wasShort && this.#mayFreeSlot);
+    // Without a group, it has been answered.
+    const isFollowing = awaitsOutcome && (await this.#outcomeComes()) && host.groupedOutcomes > 0;
     this.#effects = host.effects;
     const mayFreeSlot = this.#mayFreeSlot;
     const got = await claimer.claim(room, queues, { stop, isFollowing });

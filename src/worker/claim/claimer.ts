@@ -77,7 +77,7 @@ export class Claimer {
   }
 
   /** Claim once from these queues, again while groups ask and get no task. Returns how many tasks it brought. */
-  async claim(room: Room, queues: readonly string[], way: ClaimingWay): Promise<number> {
+  async claim(room: Room, queues: readonly string[], options: ClaimOptions): Promise<number> {
     if (queues.length === 0) {
       if (this.#options.promised.isOwed) await this.attend(queues);
       // What the claim before found is no reason to claim again at once.
@@ -85,7 +85,7 @@ export class Claimer {
       return 0;
     }
     for (;;) {
-      const claimed = await this.#claimOnce(room, queues, way);
+      const claimed = await this.#claimOnce(room, queues, options);
       if (claimed === undefined) return 0;
       const { tasks, looked } = claimed;
       if (tasks.length > 0 || looked === null || looked.asksLeft.size === 0) return tasks.length;
@@ -115,7 +115,7 @@ export class Claimer {
   async #claimOnce(
     room: Room,
     queues: readonly string[],
-    { stop, isFollowing }: ClaimingWay,
+    { stop, isFollowing }: ClaimOptions,
   ): Promise<Claimed | undefined> {
     // Without a claim the rest stays: a task that wants a slot gets the next one.
     this.#found = { ...this.#found, sweepInMs: null };
@@ -125,7 +125,7 @@ export class Claimer {
     if (stop.aborted) return undefined;
     const reservation = ledger.reserve(room.start + room.ahead);
     if (reservation === undefined) return undefined;
-    const db = isFollowing ? worker.inTurn : worker.db;
+    const db = isFollowing ? worker.pipeline : worker.db;
     return worker.lease.during((leaseMs) => this.#claim(db, { reservation, room, queues, leaseMs }));
   }
 
@@ -193,7 +193,8 @@ export class Claimer {
   }
 }
 
-export interface ClaimingWay {
+/** Until when to claim, and on which connection. */
+export interface ClaimOptions {
   readonly stop: AbortSignal;
   /** Send the claim behind the outcomes that are on their way: it finds what they free. */
   readonly isFollowing: boolean;

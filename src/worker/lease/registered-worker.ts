@@ -2,23 +2,23 @@ import type { Queryable } from '../../lib/database.ts';
 import type { Registered } from '../../queue/protocol/register-worker.ts';
 import type { LeaseLength } from './lease-length.ts';
 
-/** Takes statements in the order of the calls. */
-export interface InTurn extends Queryable {
-  /** Whether it sends a statement without waiting for the answer to the one before. */
-  readonly isPipelined: boolean;
+/** One connection, which takes statements in the order of the calls, each without waiting for the answer before. */
+export interface Pipeline extends Queryable {
+  /** Whether a statement sees what the ones before it did. Behind a pooler, another server may run it. */
+  readonly canBeFollowed: boolean;
 }
 
 /** A worker as the database knows it. */
 export interface RegisteredWorker {
   readonly db: Queryable;
-  /** For outcomes, and for claims that follow them. */
-  readonly inTurn: InTurn;
+  /** For outcomes that may free slots of groups, and for claims that follow them. */
+  readonly pipeline: Pipeline;
   readonly workerId: number;
   /** How long it leases the tasks it claims. */
   readonly lease: LeaseLength;
 }
 
-/** A worker whose tasks end. */
+/** What reporting needs of a worker. */
 export type ReportingWorker = Omit<RegisteredWorker, 'lease'>;
 
 /** What a worker has got by registering. */

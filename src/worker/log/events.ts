@@ -353,7 +353,7 @@ export interface EventFields {
   readonly changed: readonly string[];
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Which of the worker's two connections. */
+  /** Which kind of the worker's connections. */
   readonly connection: string;
   readonly lost_ms: number;
 }

@@ -25,8 +25,8 @@ export interface RecorderHooks {
 
 export interface RecorderOptions {
   readonly worker: ReportingWorker;
-  /** Where to send outcomes that free slots at once; absent: on any connection. */
-  readonly inTurn?: Queryable;
+  /** Where to send outcomes that may free slots; absent: on any connection. */
+  readonly pipeline?: Queryable;
   readonly ledger: Ledger;
   readonly retryWait: RetryWait;
   readonly hooks: RecorderHooks;
@@ -79,11 +79,11 @@ export class OutcomeRecorder {
   /** Record a part of a batch, and find an outcome that cannot be stored by halving. */
   async #settle(part: readonly EndedTask[], refused: RefusedBatch): Promise<void> {
     if (part.length === 0) return;
-    const { worker, inTurn, ledger, hooks } = this.#options;
+    const { worker, pipeline, ledger, hooks } = this.#options;
     const willClaim = hooks.promised.mayPromise && part.some(({ task }) => task.workflow !== null);
     try {
       const waitFor = part.find(deservesWait)?.id;
-      const db = inTurn !== undefined && freesSlotsAtOnce(part) ? inTurn : worker.db;
+      const db = pipeline !== undefined && mayFreeSlots(part) ? pipeline : worker.db;
       const answers = await settle(db, worker.workerId, part, { waitFor, willClaim }).finally(() => {
         if (willClaim) hooks.promised.owe();
       });
@@ -181,8 +181,8 @@ function isAlone({ delivery }: HeldTask): boolean {
   return delivery?.isAlone === true;
 }
 
-/** Whether these outcomes free slots of groups, for a claim that follows them, and wait for no other transaction. */
-export function freesSlotsAtOnce(outcomes: readonly EndedTask[]): boolean {
+/** Whether these outcomes may free slots of groups, and wait for no other transaction: then a claim can follow them. */
+export function mayFreeSlots(outcomes: readonly EndedTask[]): boolean {
   return (
     outcomes.some(({ task }) => task.groupKey !== null) &&
     !outcomes.some((held) => isAlone(held) || deservesWait(held))

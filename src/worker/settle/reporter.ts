@@ -9,7 +9,7 @@ import { KeyedOutcomes, waitsForKeys } from './keyed-outcomes.ts';
 import { type NoteHooks, NoteRecorder } from './note-recorder.ts';
 import {
   deservesWait,
-  freesSlotsAtOnce,
+  mayFreeSlots,
   OutcomeRecorder,
   type RecorderHooks,
   vainWaitsOf,
@@ -54,7 +54,8 @@ export class Reporter {
   readonly #arrived = new Wakeup();
   /** Not triggered by new reports: they are no reason to retry while the database refuses. */
   readonly #retry = new Wakeup();
-  readonly #answer = new Wakeup();
+  /** Triggered by an effect, and when fewer outcomes may be on their way. */
+  readonly #changed = new Wakeup();
   #effects = 0;
   /** Consecutive batches that could not be sent completely. */
   #failures = 0;
@@ -69,7 +70,7 @@ export class Reporter {
     this.notes = new NoteRecorder(worker, { ...hooks.notes, onStatementFailed });
     this.#hooks = hooks;
     this.#retryWait = retryWait;
-    this.#recorder = new OutcomeRecorder({ ...recording, inTurn: worker.inTurn });
+    this.#recorder = new OutcomeRecorder({ ...recording, pipeline: worker.pipeline });
     this.#keyed = new KeyedOutcomes({
       recorder: new OutcomeRecorder(recording),
       retryWait,
@@ -97,15 +98,20 @@ export class Reporter {
     return this.#isSending || this.#keyed.isSending;
   }
 
-  /** How many batches the next claim may profit from: each was answered, or failed, or is where a claim can follow. */
+  /**
+   * How often outcomes have made it worth claiming again: a batch was sent where a claim can follow it, was answered, or
+   * failed.
+   */
   get effects(): number {
     return this.#effects;
   }
 
   /** Returns whether there are more effects than these. Waits up to `ms` for one, if a report has none yet. */
   async hasEffectsBeyond(effects: number, ms: number, signal: AbortSignal): Promise<boolean> {
-    while (this.#effects === effects && this.#ledger.reporting > 0)
-      if ((await this.#answer.wait(ms, signal)) !== 'triggered') break;
+    for (const end = performance.now() + ms; this.#effects === effects && this.#ledger.reporting > 0; ) {
+      const waitMs = end - performance.now();
+      if (waitMs <= 0 || (await this.#changed.wait(waitMs, signal)) === 'aborted') break;
+    }
     return this.#effects > effects;
   }
 
@@ -160,11 +166,11 @@ export class Reporter {
   async #send(batch: readonly HeldTask[], signal: AbortSignal): Promise<boolean> {
     this.#isSending = true;
     const noted = await this.#noted(batch);
-    const { areTaken, isFollowed } =
-      noted === undefined ? { areTaken: false, isFollowed: false } : await this.#report(noted, signal);
+    const { areTaken, hadEffect } =
+      noted === undefined ? { areTaken: false, hadEffect: false } : await this.#report(noted, signal);
     this.#isSending = false;
     this.#failures = areTaken ? 0 : this.#failures + 1;
-    this.#onAnswered(areTaken && isFollowed && noted?.length === batch.length);
+    this.#onAnswered(areTaken && hadEffect && noted?.length === batch.length);
     return areTaken;
   }
 
@@ -181,18 +187,18 @@ export class Reporter {
     return kept.size === 0 ? batch : batch.filter((held) => !kept.has(held));
   }
 
-  /** `isFollowed`: claims could follow all of it. */
+  /** `hadEffect`: claims could follow all of it when it was sent. */
   async #report(
     noted: readonly HeldTask[],
     signal: AbortSignal,
-  ): Promise<{ readonly areTaken: boolean; readonly isFollowed: boolean }> {
+  ): Promise<{ readonly areTaken: boolean; readonly hadEffect: boolean }> {
     const ended = noted.filter(isEnded);
     const released = ended.length === noted.length ? [] : noted.filter((held) => !isEnded(held));
     const keyed = ended.filter(waitsForKeys);
     const outcomes = keyed.length === 0 ? ended : ended.filter((held) => !waitsForKeys(held));
     if (keyed.length > 0) this.#keyed.add(keyed, signal);
-    // A claim that is sent right after these finds what they free.
-    const isFollowed = this.#worker.inTurn.isPipelined && freesSlotsAtOnce(outcomes);
+    // They are sent before `record` first waits, the pipeline's among them: a claim from now on comes behind.
+    const isFollowed = this.#worker.pipeline.canBeFollowed && mayFreeSlots(outcomes);
     const sent = [
       this.#tried(outcomes, () => this.#recorder.record(outcomes, signal)),
       this.#tried(released, () => giveBackTasks(released, this.#givingBack)),
@@ -200,19 +206,19 @@ export class Reporter {
     if (isFollowed) this.#takeEffect();
     this.#hooks.onSending(outcomes, isFollowed);
     const areTaken = (await Promise.all(sent)).every(Boolean);
-    return { areTaken, isFollowed: isFollowed && outcomes.length === noted.length };
+    return { areTaken, hadEffect: isFollowed && outcomes.length === noted.length };
   }
 
   /** `hadEffect`: it had its effect when it was sent. */
   #onAnswered(hadEffect = false): void {
-    if (hadEffect) this.#answer.trigger();
+    if (hadEffect) this.#changed.trigger();
     else this.#takeEffect();
     this.#hooks.onSent();
   }
 
   #takeEffect(): void {
     this.#effects += 1;
-    this.#answer.trigger();
+    this.#changed.trigger();
   }
 
   async #tried(batch: readonly HeldTask[], send: () => Promise<void>): Promise<boolean> {

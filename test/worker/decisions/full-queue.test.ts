@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Wakeup } from '../../../src/lib/wakeup.ts';
 import type { ClaimContext } from '../../../src/worker/claim/claim-context.ts';
 import { type ClaimLoopHost, claimLoop } from '../../../src/worker/claim/claim-loop.ts';
-import { type Claimer, type ClaimingWay, NO_FINDINGS } from '../../../src/worker/claim/claimer.ts';
+import { type Claimer, type ClaimOptions, NO_FINDINGS } from '../../../src/worker/claim/claimer.ts';
 import { PromisedClaim } from '../../../src/worker/claim/promised-claim.ts';
 
 /**
@@ -36,7 +36,7 @@ async function loop(
   const claimer = {
     found: NO_FINDINGS,
     roomOf: (room: object) => room,
-    async claim(_room: object, _queues: readonly string[], { isFollowing }: ClaimingWay) {
+    async claim(_room: object, _queues: readonly string[], { isFollowing }: ClaimOptions) {
       done.push(isFollowing ? 'followed' : 'claimed');
       const { got, isFull } = rest.shift()!;
       if (rest.length === 0) stop.abort();
@@ -66,13 +66,13 @@ const FULL = { got: 0, isFull: true };
 const ALL_PLACES = { got: 10, isFull: false };
 const NOTHING = { got: 0, isFull: false };
 
-test('a worker that has all places of a queue claims behind its outcomes, and is not idle', async () => {
+test('a worker that has all places of a queue claims when its outcomes are recorded, and is not idle', async () => {
   expect(await loop([ALL_PLACES, FULL, ALL_PLACES, ALL_PLACES, NOTHING])).toEqual([
     'claimed',
     ...['claimed', 'waited'],
-    ...['waited', 'followed'],
-    ...['waited', 'followed'],
-    ...['waited', 'followed'],
+    ...['waited', 'claimed'],
+    ...['waited', 'claimed'],
+    ...['waited', 'claimed'],
   ]);
 });
 
@@ -89,7 +89,7 @@ test('it is idle where others have the places, and where nothing waits', async (
 test('it waits for no outcome where other queues have tasks', async () => {
   expect(await loop([FULL, { got: 10, isFull: true }, ALL_PLACES])).toEqual([
     ...['claimed', 'waited'],
-    ...['waited', 'followed'],
+    ...['waited', 'claimed'],
     'claimed',
   ]);
 });
