@@ -9,14 +9,14 @@ test('a channel without a call is refused where it is defined, so that a worker 
   expect(() => defineChannel({} as never)).toThrow(new TypeError('defineChannel: call: expected a function'));
 });
 
-afterEach(() => void vi.useRealTimers());
+afterEach(() => void vi.restoreAllMocks());
 
 const CONFLICT = new FunctionError('FunctionFailed', 'could not serialize access', { code: '40001' });
 const AWAY = new TaskqError('connection_failed', 'cannot reach the database: ECONNREFUSED');
 
-/** Runs a task whose functions reject as `failures` says, each as often as it is long, and answer then. */
+/** Runs a task whose functions reject as `failures` says, each as often as it is long, and answer then; it never waits. */
 async function run(failures: Readonly<Record<string, readonly Error[]>>, provider = vi.fn(() => 'sent')) {
-  vi.useFakeTimers();
+  vi.spyOn(Math, 'random').mockReturnValue(0);
   const left = Object.fromEntries(Object.entries(failures).map(([name, errors]) => [name, [...errors]]));
   const called: string[] = [];
   const logged: unknown[] = [];
@@ -41,9 +41,8 @@ async function run(failures: Readonly<Record<string, readonly Error[]>>, provide
     success_handler: 'a.success',
     error_handler: 'a.error',
   };
-  const ended = Promise.resolve(handle(payload, ctx)).catch((error: unknown) => error);
-  await vi.runAllTimersAsync();
-  return { end: await ended, called, logged, provider };
+  const end = await Promise.resolve(handle(payload, ctx)).catch((error: unknown) => error);
+  return { end, called, logged, provider };
 }
 
 const times = (count: number, error: Error) => Array.from({ length: count }, () => error);
