@@ -6,6 +6,7 @@ import {
   isHeld,
   isLive,
   isWaiting,
+  keepsOrder,
   mayStart,
   placeOf,
   slotsOf,
@@ -77,10 +78,7 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     rule: 'under strict order, what waits for a retry keeps its slot, unless its group is stopped or has too many, or it is replaced or moved',
     holds: ({ before, event, after }) =>
-      before.settings.order === 'relaxed' ||
-      after.settings.order === 'relaxed' ||
-      event.verb === 'replace' ||
-      (event.verb === 'edit' && event.change === 'group') ||
+      mayLosePlaces({ before, event, after }) ||
       before.tasks.every((task) => {
         const now = find(after, task.id);
         if (!now || !hasSlot(task) || !isLive(now) || hasSlot(now) || task.again !== null) return true;
@@ -91,14 +89,11 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     rule: 'under strict order, what loses its slot while it waits for a retry keeps its turn, unless it is replaced or moved',
     holds: ({ before, event, after }) =>
-      before.settings.order === 'relaxed' ||
-      after.settings.order === 'relaxed' ||
-      event.verb === 'replace' ||
-      (event.verb === 'edit' && event.change === 'group') ||
+      mayLosePlaces({ before, event, after }) ||
       before.tasks.every((task) => {
         const now = find(after, task.id);
         const hasLost = now && hasSlot(task) && isWaiting(task) && isWaiting(now) && !hasSlot(now);
-        return !hasLost || !now.started || now.gate === 'w' || !hasLimit(after, task.group);
+        return !hasLost || !now.started || now.gate === 'w' || !keepsOrder(after, task.group);
       }),
   },
   {
@@ -133,6 +128,12 @@ function countSlots({ tasks }: World, group: Task['group']): number {
   return tasks.filter((task) => task.group === group && hasSlot(task)).length;
 }
 
-function hasLimit({ settings, rulings }: World, group: Task['group']): boolean {
-  return (rulings[group].limit ?? settings.limit) !== null;
+/** The order is not strict, or a task is replaced or moved. */
+function mayLosePlaces({ before, event, after }: Edge): boolean {
+  return (
+    before.settings.order === 'relaxed' ||
+    after.settings.order === 'relaxed' ||
+    event.verb === 'replace' ||
+    (event.verb === 'edit' && event.change === 'group')
+  );
 }

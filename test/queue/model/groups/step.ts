@@ -8,6 +8,7 @@ import {
   isHeld,
   isLive,
   isWaiting,
+  keepsOrder,
   mayStart,
   placeOf,
   type Settings,
@@ -298,11 +299,6 @@ function filled(world: World, group: Group): World {
 /** Where the order is kept, one that waits for a retry keeps its turn: it waits for a slot at once, and waits on there. */
 function withoutSlot(task: Task, keeps: boolean): Task {
   return { ...task, gate: task.due > 0 && !(task.started && keeps) ? 'd' : 'w' };
-}
-
-/** Whether a group has a limit and keeps its order, also while it is stopped. */
-function keepsOrder({ settings, rulings }: World, group: Group): boolean {
-  return settings.order === 'strict' && (rulings[group].limit ?? settings.limit) !== null;
 }
 
 /**

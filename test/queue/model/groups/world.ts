@@ -115,3 +115,8 @@ export function slotsOf({ tasks, settings, rulings }: World, group: Group): numb
     its.some((task) => task.gate === 's' && isWaiting(task) && task.due > 0);
   return isStopped ? 0 : (rulings[group].limit ?? settings.limit ?? Number.POSITIVE_INFINITY);
 }
+
+/** Whether a group has a limit and keeps its order, also while it is stopped. */
+export function keepsOrder({ settings, rulings }: World, group: Group): boolean {
+  return settings.order === 'strict' && (rulings[group].limit ?? settings.limit) !== null;
+}
