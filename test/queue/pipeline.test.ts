@@ -32,14 +32,11 @@ async function pipeline() {
   };
 }
 
-/** Keeps the lock until the function that it returns is called, which does not wait for the answer. */
-async function locked(): Promise<() => Promise<void>> {
+/** Keeps the lock until the function that it returns is called. */
+async function locked(): Promise<() => Promise<unknown>> {
   const holder = await queue.session();
   await holder.rows(`select from pg_advisory_lock(${LOCK})`);
-  return async () => {
-    void holder.rows(`select from pg_advisory_unlock(${LOCK})`);
-    await setImmediate(); // to let the driver send it
-  };
+  return () => holder.rows(`select from pg_advisory_unlock(${LOCK})`);
 }
 
 /** Blocks this thread, which reads no answer meanwhile, until the query finds a row. */
@@ -69,9 +66,10 @@ test('a pipeline runs statements on one connection in the order of the calls, ea
   const answers = Promise.all([wait(), add('second')]);
   await waitUntilBlocked(queue.admin);
   expect(await steps()).toEqual([{ step: 'first' }]);
-  await unlock();
+  const unlocked = unlock();
+  await setImmediate(); // to let the driver send it
   blockUntil("select from public.steps where step = 'second'");
-  await answers;
+  await Promise.all([unlocked, answers]);
   expect(await steps()).toEqual([{ step: 'first' }, { step: 'second' }]);
   expect(await backends()).toHaveLength(1);
 });
