@@ -28,7 +28,7 @@ describe('taskq cancel', () => {
     expect(await project.run(['cancel', id, '999999'])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: `taskq: task ${id} was cancelled
+      stderr: `taskq: task ${id} was cancelled — nothing is left to cancel
 taskq: no task 999999: it never existed, or was deleted by purge, discard or its retention
 `,
     });

@@ -18,6 +18,13 @@ test('taskq metrics shows what happened, by minute or by day', async () => {
   await project.json(['enqueue', 'double', '{"n": 1}']);
   await project.run(['work', '--until-idle', '--quiet', '--poll', '50ms']);
   await project.client.query('select taskq.fold_counts()');
+  expect(await project.run(['metrics', '--queue', 'defualt'])).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: `nothing has been counted; a worker adds up what happened every 15 s
+queue "defualt" is not known: did you mean "default"?
+`,
+  });
   for (const span of ['minute', 'day']) {
     const { metrics } = await project.json(['metrics', ...(span === 'day' ? ['--days'] : [])]);
     // The task may have been created in one minute and have ended in the next.

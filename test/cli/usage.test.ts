@@ -39,7 +39,10 @@ describe('a command line that is wrong', () => {
       ['stats', 'now'],
       "too many arguments for 'stats'. Expected 0 arguments but got 1 — see taskq stats --help",
     ],
-    [['retry', '--status', 'pending'], '--status: only waiting tasks can be retried'],
+    [
+      ['retry', '--status', 'pending'],
+      '--status: only waiting tasks can be retried; dead letters are revived, ended tasks rerun',
+    ],
     [['cancel', '--by-hand'], '--by-hand: only dead letters can be added by hand'],
     [
       ['list', '--where', 'order.id=42'],

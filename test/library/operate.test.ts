@@ -179,7 +179,12 @@ describe('an action on all tasks that match a filter', () => {
     [{}, 'purge', {}, 'this would permanently delete every finished task: '],
     [{}, 'discard', {}, 'this would permanently delete every dead letter: '],
     [{ status: 'dead' }, 'cancel', {}, 'status "dead": expected one of blocked, pending, leased, running'],
-    [{ status: 'running' }, 'retry', {}, 'status: only waiting tasks can be retried'],
+    [
+      { status: 'running' },
+      'retry',
+      {},
+      'status: only waiting tasks can be retried; dead letters are revived, ended tasks rerun',
+    ],
     [{ reason: 'r' }, 'cancel', {}, 'reason: it records why tasks are cancelled'],
     [{ type: 'work' }, 'purge', { limit: 0 }, 'limit 0: expected a whole number from 1 on'],
     [{ type: 'work' }, 'purge', { limt: 1 }, 'unknown option "limt"'],

@@ -143,6 +143,8 @@ describe('of the limits of its queue', () => {
     expect(causes).toEqual([{ cause: 'rate', rate: '2/1h', burst: 1, until: at }]);
     expect(Date.parse(at!) - Date.now()).toBeGreaterThan(29 * 60_000);
     expect(Date.parse(at!) - Date.now()).toBeLessThanOrEqual(30 * 60_000);
+    const last = await enqueue(queue.admin);
+    expect(await causesOf(last)).toEqual([causes[0], { cause: 'behind', tasks: 1, more: false }]);
     await queue.admin.rows("update taskq.limit_states set used_to = used_to - interval '1 hour'");
     expect(await startsNow(id!)).toBe(true);
   });

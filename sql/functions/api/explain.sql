@@ -19,6 +19,8 @@ declare
   ts timestamptz := clock_timestamp();
   task taskq.tasks;
   may_start_at timestamptz;
+  -- When all but the rate of its queue lets it start.
+  turn_at timestamptz;
   causes jsonb;
 begin
   select * into task from taskq.tasks t where t.id = _id;
@@ -40,13 +42,13 @@ begin
     -- It will not run, whatever the other causes.
     causes := jsonb_build_array(jsonb_build_object('cause', 'expired', 'at', task.expires_at, 'until', null));
   else
-    select greatest(ts, max(c.until)),
+    select greatest(ts, max(c.until)), greatest(ts, max(c.until) filter (where c.cause <> 'rate')),
       jsonb_agg(
         jsonb_build_object('cause', c.cause)
         || case when c.until is null then '{}' else jsonb_build_object('until', nullif(c.until, 'infinity')) end
         || c.about
       )
-    into may_start_at, causes
+    into may_start_at, turn_at, causes
     from (
       select * from taskq.explain_task(task, ts)
       union all
@@ -61,10 +63,9 @@ begin
       select * from taskq.explain_workers(task.queue, task.type, ts)
     ) as c;
     -- A task that waits for a slot which others of its group have, or get first, has no turn yet.
-    if may_start_at = ts and (
-      task.available_at < 'infinity'
-      or task.gate = 'w' and not coalesce(causes @> '[{"cause": "group_full"}]', false)
-    ) then
+    if turn_at = ts and task.available_at < 'infinity'
+      or may_start_at = ts and task.gate = 'w' and not coalesce(causes @> '[{"cause": "group_full"}]', false)
+    then
       select coalesce(causes, '[]') || coalesce(jsonb_agg(jsonb_build_object('cause', c.cause) || c.about), '[]')
       into causes
       from taskq.explain_turn(task, ts) as c;

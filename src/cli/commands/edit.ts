@@ -152,7 +152,11 @@ function complaintOf({ id, answer, key, holder, status, problem }: EditAnswer): 
     case 'refused':
       return `${notChanged}: ${problem}`;
     case 'not_waiting':
-      return refusedTask(id, status, { dead: 'revive it: taskq dead revive <id> --payload <json>' });
+      return refusedTask(id, status, {
+        live: 'only waiting tasks can be edited',
+        finished: 'run it again: taskq rerun <id>',
+        dead: 'revive it: taskq dead revive <id> --payload <json>',
+      });
     default:
       return answer satisfies never;
   }

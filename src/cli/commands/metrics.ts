@@ -4,6 +4,7 @@ import { parseDuration } from '../../lib/duration.ts';
 import { listMetrics } from '../../queue/inspect/list-metrics.ts';
 import { formatMetrics } from '../present/format-metrics.ts';
 import type { CliCommand } from '../run/command.ts';
+import { noteMisspelt } from '../select/misspelt.ts';
 
 interface MetricsOptions {
   readonly days?: true;
@@ -28,7 +29,8 @@ export const metrics: CliCommand<MetricsOptions> = {
     const limit = Number(options.limit);
     if (!Number.isInteger(limit) || limit < 1 || limit > 100_000)
       throw badOption(`--limit ${options.limit}: expected a number from 1 to 100000`);
-    const found = await listMetrics(await context.database(), {
+    const db = await context.database();
+    const found = await listMetrics(db, {
       span: options.days ? 'day' : 'minute',
       sinceMs: parseDuration(options.since ?? (options.days ? '30d' : '1h'), '--since'),
       queue: options.queue === undefined ? undefined : checkedName('queue', options.queue, '--queue'),
@@ -36,8 +38,10 @@ export const metrics: CliCommand<MetricsOptions> = {
       limit,
     });
     await context.output.answer({ metrics: found }, (screen) => formatMetrics(found, screen));
-    if (found.length === 0 && context.output.format === 'text')
+    if (found.length === 0 && context.output.format === 'text') {
       context.output.talk('nothing has been counted; a worker adds up what happened every 15 s');
+      await noteMisspelt(context.output, db, { type: options.type, queue: options.queue });
+    }
   },
 };
 

@@ -106,7 +106,12 @@ async function complainOf(
 ): Promise<void> {
   const { complain } = context.output;
   if (answer === 'not_live')
-    complain(refusedTask(id, status, { dead: 'discard it: taskq dead discard <id>' }));
+    complain(
+      refusedTask(id, status, {
+        dead: 'discard it: taskq dead discard <id>',
+        finished: 'nothing is left to cancel',
+      }),
+    );
   if (answer === 'finished_first')
     complain(`taskq: task ${id} ${status === null ? 'is gone' : statusText(status)}: it finished first`);
   if (answer === 'still_running') {

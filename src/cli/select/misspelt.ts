@@ -2,7 +2,6 @@ import type { Database } from '../../lib/database.ts';
 import { didYouMean, nearest } from '../../lib/nearest.ts';
 import { hasHadTasks } from '../../queue/inspect/has-had-tasks.ts';
 import { listQueues } from '../../queue/inspect/list-queues.ts';
-import type { TaskFilter } from '../../queue/inspect/task-filter.ts';
 import { knownTypes } from '../../queue/protocol/known-types.ts';
 import { findHandlerFiles } from '../../worker/handlers/find-handlers.ts';
 import { printable } from '../present/printable.ts';
@@ -12,20 +11,22 @@ import type { Output } from '../run/output.ts';
 /** The answer if no task was found, or none that the verb acts on. */
 export const NO_TASK_MATCHES = 'no task matches';
 
+/** What of a filter may be misspelt. */
+interface Named {
+  readonly type?: string | undefined;
+  readonly queue?: string | undefined;
+}
+
 /**
  * Name what may be misspelt in a filter that matched nothing: `type "send-emial" is not known: did you mean
  * "send-email"?`. Prints nothing if its type and queue are known, if no known name is near, or with --json.
  */
-export async function noteMisspelt(
-  { format, talk }: Output,
-  db: Database,
-  filter: TaskFilter,
-): Promise<void> {
+export async function noteMisspelt({ format, talk }: Output, db: Database, filter: Named): Promise<void> {
   if (format === 'json') return;
   for (const line of await misspelt(db, filter)) talk(line);
 }
 
-async function misspelt(db: Database, { type, queue }: TaskFilter): Promise<string[]> {
+async function misspelt(db: Database, { type, queue }: Named): Promise<string[]> {
   return [
     ...(type === undefined ? [] : lineFor('type', type, await knownTypes(db))),
     ...(queue === undefined ? [] : lineFor('queue', queue, await knownQueues(db))),

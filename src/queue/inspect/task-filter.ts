@@ -97,7 +97,7 @@ export const FILTERED = {
   retry: {
     statuses: ['blocked', 'pending'],
     not: {
-      status: 'only waiting tasks can be retried',
+      status: 'only waiting tasks can be retried; dead letters are revived, ended tasks rerun',
       reason: 'waiting tasks have no reason',
       ...ONLY_DEAD,
     },
@@ -105,7 +105,7 @@ export const FILTERED = {
   edit: {
     statuses: ['blocked', 'pending'],
     not: {
-      status: 'only waiting tasks can be edited',
+      status: 'only waiting tasks can be edited; dead letters are revived, ended tasks rerun',
       reason: 'waiting tasks have no reason',
       ...ONLY_DEAD,
     },
