@@ -464,7 +464,12 @@ create table taskq.rescue_scan (
   started_at timestamptz not null default '-infinity',
   finished_at timestamptz not null default '-infinity',
   cost_ms double precision not null default 0,
-  constraint there_is_one_row check (only_row)
+  -- The latest time known from before the clock went back, and a transaction from after that: until all earlier ones
+  -- have ended, each scan corrects what they have written or kept locked.
+  clock_was timestamptz,
+  clock_xid xid8,
+  constraint there_is_one_row check (only_row),
+  constraint a_clock_that_went_back_has_a_transaction check ((clock_was is null) = (clock_xid is null))
 );
 
 insert into taskq.rescue_scan default values;

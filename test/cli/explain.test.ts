@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { insertWorkflow } from '../queue/flow/steps.ts';
 import { sessionOf } from '../queue/session.ts';
@@ -105,6 +106,20 @@ test('one behind others waits for its turn, one of a full queue for others to en
   expect((await explained(held)).at(-1)).toMatch(/has been silent for .*: no other is running to take over$/);
   await registerWorker(session, { double: {} });
   expect((await explained(held)).at(-1)).toMatch(/has been silent for .*: another takes over$/);
+});
+
+test('one that another transaction keeps locked names its session', async () => {
+  await registerWorker(sessionOf(project.client), { double: {} });
+  const id = await project.enqueue({ queue: 'locked' });
+  const other = new pg.Client({ connectionString: project.url, application_name: 'shop' });
+  await other.connect();
+  await other.query('begin');
+  await other.query('select taskq.cancel($1)', [[id]]);
+  const lines = await explained(id).finally(() => other.end());
+  expect(lines[0]).toBe(`task ${id}  double  pending  does not start until someone acts`);
+  expect(lines[1]).toMatch(
+    /^ {2}locked {2}session \d+ \(shop of \S+\) keeps its row locked, in a transaction open since TIME$/,
+  );
 });
 
 test('a step says which parents it waits for, and what they do', async () => {

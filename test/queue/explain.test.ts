@@ -329,6 +329,36 @@ describe('of the workers', () => {
   });
 });
 
+describe('another transaction', () => {
+  test('that keeps its row locked, until it ends', async () => {
+    await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin);
+    const session = await queue.session();
+    await session.rows("set application_name = 'shop'");
+    await session.rows('begin');
+    await session.rows('select taskq.cancel($1)', [id]);
+    const { causes, may_start_at: at } = await explain(id);
+    expect(at).toBeNull();
+    const by = { application: 'shop', role: expect.any(String), since: expect.any(String) };
+    const pid = await session.value<number>('select pg_backend_pid()');
+    expect(causes).toEqual([{ cause: 'locked', pid, ...by, until: null }]);
+    await session.rows('rollback');
+    expect(await startsNow(id)).toBe(true);
+  });
+
+  test('that is prepared', async () => {
+    await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin);
+    const session = await queue.session();
+    await session.rows('begin');
+    await session.rows('select from taskq.tasks where id = $1 for update', id);
+    await session.rows("prepare transaction 'forgotten'");
+    const causes = await causesOf(id).finally(() => session.rows("rollback prepared 'forgotten'"));
+    expect(causes).toMatchObject([{ cause: 'locked', prepared: 'forgotten', until: null }]);
+    expect(await startsNow(id)).toBe(true);
+  });
+});
+
 describe('before it', () => {
   test('are the tasks of its queue that its workers take first, and no others', async () => {
     await registerWorker(queue.admin);

@@ -154,4 +154,63 @@ describe.runIf(canStep)('when the clock of the server makes a step', () => {
       'select bool_and(heartbeat_at <= clock_timestamp()) from taskq.workers where stopped_at is null',
     );
   });
+
+  test('a day back, what waits for its group, is locked, not committed, or follows a running task starts, and schedules fire', async () => {
+    const add = (by: pg.Client, type: string, payload: object, options: object) =>
+      by
+        .query('select id from taskq.enqueue($1, $2, $3)', [
+          type,
+          payload,
+          { allow_unknown: true, ...options },
+        ])
+        .then(({ rows }): string => rows[0].id);
+    const done =
+      "select count(*) = $2 from taskq.finished_tasks where id = any ($1) and status = 'completed'";
+    await server.step(DAY_MS);
+    await becomes(done, [await enqueue('hello-js', {})], 1);
+    await client.query("select taskq.set_queue('lines', '{\"group_limit\": 1}'), taskq.pause_queue('still')");
+    const held = [
+      await add(client, 'wait', { until: 'go' }, { queue: 'lines', group: 'a' }),
+      await add(client, 'wait', { until: 'go' }, { key: 'one', on_held: 'replace' }),
+    ];
+    await becomes("select count(*) = 2 from witness where task_id = any ($1) and event = 'start'", held);
+    const locked = await add(client, 'hello-js', {}, { queue: 'still' });
+    const due = [
+      locked,
+      await add(client, 'hello-js', {}, { queue: 'lines', group: 'a' }),
+      await add(client, 'hello-js', {}, { queue: 'lines', group: 'a' }),
+    ];
+    // It runs after the second one.
+    await add(client, 'wait', {}, { key: 'one', on_held: 'replace' });
+    await client.query("select taskq.set_schedule('hourly', '@every 1h', 'hello-js')");
+    await becomes("select next_at is not null from taskq.schedules where name = 'hourly'");
+    const other = new pg.Client({ connectionString: server.url });
+    await other.connect();
+    await other.query('begin');
+    await other.query('select from taskq.tasks where id = $1 for update', [locked]);
+    due.push(await add(other, 'hello-js', {}, {}));
+    due.push(await add(other, 'hello-js', {}, { queue: 'lines', group: 'b' }));
+    await server.step(-DAY_MS);
+    await becomes(
+      'select bool_and(heartbeat_at <= clock_timestamp()) from taskq.workers where stopped_at is null',
+    );
+    const scans = new Set<string>();
+    await until(
+      async () => scans.add(await value('select started_at::text from taskq.rescue_scan')).size > 3,
+      async () => 'no scans',
+    );
+    await other.query('commit');
+    await other.end();
+    await client.query("select taskq.resume_queue('still')");
+    // No transaction from before is open any more, so no later scan corrects anything.
+    await becomes('select clock_was is null from taskq.rescue_scan');
+    for (const id of held) await client.query("insert into witness (task_id, event) values ($1, 'go')", [id]);
+    await becomes(done, [...held, ...due], held.length + due.length);
+    expect(await starts(held)).toEqual([1, 1]);
+    await becomes('select count(*) = 0 from taskq.tasks');
+    expect(
+      await value("select count(*)::integer from witness where event = 'end' and task_id > $1", held[1]),
+    ).toBe(1);
+    await becomes("select next_at < clock_timestamp() + interval '2 h' from taskq.schedules");
+  });
 });

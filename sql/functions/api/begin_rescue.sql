@@ -4,7 +4,8 @@
 -- tasks only its own scan rescues while it lives); and, as a safety net, whenever 20 times the cost of the last scan
 -- has passed. Scans of all workers together are at least _gap_ms (5 seconds) apart; with _own, at least 20 times that
 -- cost, if that is less and no scan is under way: otherwise, of two workers that look equally often, the same one could
--- always come first.
+-- always come first. After the clock went back, each scan corrects times until none of the transactions from before is
+-- open (options then has is_last): a scan does not see what they have written, and skips what they have locked.
 --
 -- The clock alone cannot prove that a worker is silent: after a step of an hour, or after an outage, all of them look
 -- silent. extra -> 'quiet' lists the workers whose last heartbeat is at least a quarter of their lease ago, or in the
@@ -36,7 +37,11 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   ts timestamptz := clock_timestamp();
-  clock_was timestamptz;
+  -- The latest time known from before the clock went back; null: it did not.
+  seen_ts timestamptz;
+  -- The clock went back since the last scan.
+  has_gone_back boolean;
+  is_last boolean;
   scan jsonb;
   last record;
 begin
@@ -46,7 +51,7 @@ begin
   if options -> 'watching' <> '{}' then
     perform taskq.watch_workers(options -> 'watching');
   end if;
-  select jsonb_build_object('quiet', q.quiet), q.clock_was into extra, clock_was
+  select jsonb_build_object('quiet', q.quiet), q.clock_was into extra, seen_ts
   from taskq.quiet_workers(_worker, ts) as q;
   if (options -> 'only_look')::boolean then
     return next;
@@ -65,7 +70,7 @@ begin
           and w.heartbeat_at between ts - make_interval(secs => w.lease_ms / 2000.0) and ts + interval '1 second'
       ),
       'blocks', pg_relation_size('taskq.tasks') / current_setting('block_size')::bigint,
-      'options', jsonb_build_object('watched', _watched, 'clock_was', clock_was)
+      'options', jsonb_build_object('watched', _watched, 'clock_was', seen_ts)
     ));
     return next;
     return;
@@ -81,10 +86,12 @@ begin
     return;
   end if;
   if last.started_at > ts + interval '1 second' then
-    clock_was := greatest(clock_was, last.started_at);
+    seen_ts := greatest(seen_ts, last.started_at);
   end if;
+  has_gone_back := coalesce(seen_ts > coalesce(last.clock_was, '-infinity'), false);
+  seen_ts := greatest(seen_ts, last.clock_was);
   if not (
-    _own or clock_was is not null
+    _own or has_gone_back
     or last.finished_at not between
       ts - make_interval(secs => greatest(_gap_ms, 20 * last.cost_ms) / 1000.0) and ts + interval '1 second'
     or cardinality(taskq.silent_workers(_watched, ts)) > 0
@@ -96,9 +103,12 @@ begin
     return next;
     return;
   end if;
-  update taskq.rescue_scan set started_at = ts;
+  update taskq.rescue_scan r
+  set started_at = ts, clock_was = seen_ts,
+    clock_xid = case when has_gone_back then pg_current_xact_id() else last.clock_xid end
+  returning pg_snapshot_xmin(pg_current_snapshot()) >= r.clock_xid into is_last;
   blocks := pg_relation_size('taskq.tasks') / current_setting('block_size')::bigint;
-  scan := jsonb_build_object('watched', _watched, 'clock_was', clock_was);
+  scan := jsonb_build_object('watched', _watched, 'clock_was', seen_ts, 'is_last', is_last);
   extra := extra || jsonb_build_object('options', scan);
   if blocks <= _page_blocks then
     rescued := coalesce(

@@ -12,11 +12,11 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   silent integer[] := taskq.silent_workers(options -> 'watched', ts);
-  seen_to timestamptz := (options ->> 'clock_was')::timestamptz;
+  seen_to timestamptz := case when options @> '{"is_last": true}' then (options ->> 'clock_was')::timestamptz end;
   began timestamptz;
 begin
-  if options - '{watched,clock_was}'::text[] <> '{}' then
-    perform taskq.refuse_unknown_options('end_rescue', options, '{watched,clock_was}');
+  if options - '{watched,clock_was,is_last}'::text[] <> '{}' then
+    perform taskq.refuse_unknown_options('end_rescue', options, '{watched,clock_was,is_last}');
   end if;
   update taskq.rescue_scan r set finished_at = ts, cost_ms = _cost_ms
   where r.only_row = (select l.only_row from taskq.rescue_scan l for no key update skip locked);
@@ -38,6 +38,10 @@ begin
     select l.id from taskq.workers l where l.id = any (silent) and l.stopped_at is null for no key update skip locked
   ));
   if seen_to is not null then
+    update taskq.rescue_scan r set clock_was = null, clock_xid = null
+    where r.only_row = (
+      select l.only_row from taskq.rescue_scan l where l.clock_was <= seen_to for no key update skip locked
+    );
     update taskq.workers w
     set clock_was = null
     where w.id = any (array(

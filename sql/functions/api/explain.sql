@@ -61,6 +61,8 @@ begin
       select * from taskq.explain_type(task.type, ts)
       union all
       select * from taskq.explain_workers(task.queue, task.type, ts)
+      union all
+      select * from taskq.explain_lock(_id)
     ) as c;
     -- A task that waits for a slot which others of its group have, or get first, has no turn yet.
     if turn_at = ts and task.available_at < 'infinity'

@@ -39,8 +39,8 @@ declare
   cancelled bigint[];
   fates jsonb[];
 begin
-  if options - '{watched,clock_was,only}'::text[] <> '{}' then
-    perform taskq.refuse_unknown_options('rescue', options, '{watched,clock_was,only}');
+  if options - '{watched,clock_was,is_last,only}'::text[] <> '{}' then
+    perform taskq.refuse_unknown_options('rescue', options, '{watched,clock_was,is_last,only}');
   end if;
   if clock_was is not null then
     perform taskq.make_due(_from, _to, clock_was, ts);

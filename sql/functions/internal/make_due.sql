@@ -1,8 +1,8 @@
 -- Corrects, after the clock went back, the waiting tasks on blocks [_from, _to) of the live table whose times come from
 -- the earlier clock, as a time that is still in the future shows. A task enqueued to run at once, or due by that clock
 -- (_clock_was: the latest time known from it), is due now; a task waiting for a retry waits as long as before, from now
--- on. A requested time that had not come stays. Returns how many it corrected; workers are notified. Running it twice
--- changes nothing more. Never waits for a lock.
+-- on. A requested time that had not come stays. Also corrects asks, and, with the first page, schedules. Returns how
+-- many tasks it corrected; workers are notified. Running it again changes no task further. Never waits for a lock.
 create or replace function taskq.make_due(_from bigint, _to bigint, _clock_was timestamptz, _ts timestamptz)
 returns integer
 language plpgsql security definer
@@ -14,6 +14,9 @@ declare
   delayed bigint[];
   hint record;
 begin
+  if _from = 0 then
+    perform taskq.rewind_schedules(_ts, _clock_was);
+  end if;
   -- What asks at once asks by a time of the earlier clock; so do tasks of a group that wait for their time, and steps
   -- that wait for their parents.
   update taskq.asks a set due_at = _ts
@@ -33,7 +36,7 @@ begin
   delayed := array(
     select t.id from taskq.tasks t
     where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
-      and t.gate in ('d', 'p') and t.not_before > _ts
+      and t.gate in ('d', 'p', 'w') and t.not_before > _ts
       and (
         (t.created_at > _ts and t.not_before <= greatest(_clock_was, t.created_at))
         or (t.started_at > _ts and t.not_before >= t.started_at)
@@ -42,8 +45,9 @@ begin
   );
   update taskq.tasks t
   set not_before = case
-    when t.created_at > _ts and t.not_before <= greatest(_clock_was, t.created_at) then _ts
-    else _ts + (t.not_before - t.started_at) end
+      when t.created_at > _ts and t.not_before <= greatest(_clock_was, t.created_at) then _ts
+      else _ts + (t.not_before - t.started_at) end,
+    started_at = least(t.started_at, _ts)
   where t.id = any (delayed);
   perform taskq.ask_for(delayed, _ts);
   rows_at := array(
@@ -67,7 +71,8 @@ begin
           when t.created_at > _ts and greatest(_clock_was, t.created_at)
             >= case when t.started_at is null then t.not_before else t.available_at end
           then _ts
-          else _ts + (t.available_at - t.started_at) end
+          else _ts + (t.available_at - t.started_at) end,
+        started_at = least(t.started_at, _ts)
       where t.ctid = any (rows_at)
       returning t.queue
     )

@@ -17,6 +17,10 @@ begin
   made.payload := _task.again -> 'payload';
   made.payload_bytes := octet_length(made.payload::text);
   asked_for := case when made.available_at < 'infinity' then made.available_at else made.not_before end;
+  if asked_for <= made.created_at then
+    -- Not made to wait, even if the clock has gone back since.
+    asked_for := least(asked_for, _ts);
+  end if;
   due := greatest(asked_for, _ts);
   made.expires_at := taskq.shifted(made.expires_at, asked_for, due);
   made.available_at := case when _task.group_key is null then due else 'infinity'::timestamptz end;

@@ -53,6 +53,8 @@ export function causeText(cause: Cause<string>, { queue, type }: QueueAndType, n
         : `task ${cause.snoozed_by} has put off group ${printable(cause.group)} until ${at(cause.until)}`;
     case 'group_full':
       return `group ${printable(cause.group)} has ${countOf(cause.limit, 'slot')}${fullText(cause, cause.until === null ? null : at(cause.until))}`;
+    case 'locked':
+      return lockText(cause, cause.since === null ? '' : ` since ${at(cause.since)}`);
     case 'slots_busy':
       return `all slots of ${cause.workers === 1 ? 'the worker' : `the ${cause.workers} workers`} that can take it are in use (${cause.slots})`;
     case 'behind':
@@ -72,6 +74,17 @@ export function causeText(cause: Cause<string>, { queue, type }: QueueAndType, n
     default:
       return obstacleText({ queue, type, reason: cause.cause, worker: cause.worker });
   }
+}
+
+/** `since`: since when, in words. */
+function lockText(
+  { pid, application, prepared, role }: Extract<Cause<string>, { readonly cause: 'locked' }>,
+  since: string,
+): string {
+  const owner = printable(role);
+  return prepared === undefined
+    ? `session ${pid} (${application ? `${printable(application)} of ${owner}` : `of ${owner}`}) keeps its row locked, in a transaction open${since}`
+    : `the prepared transaction ${printable(prepared)} of ${owner} keeps its row locked${since}; commit prepared or rollback prepared ends it`;
 }
 
 function parentsText({

@@ -84,6 +84,20 @@ export type Cause<Time> =
     }
   /** No live worker can take it; see taskq.worker_obstacles. */
   | { readonly cause: WorkerObstacle; readonly worker: number | null; readonly until: null }
+  /**
+   * Another transaction, of the session `pid` or `prepared`, keeps its row locked; since when is null where the owner of
+   * the schema may not see it.
+   */
+  | {
+      readonly cause: 'locked';
+      readonly pid?: number;
+      readonly application?: string;
+      /** The name of a prepared transaction. */
+      readonly prepared?: string;
+      readonly role: string;
+      readonly since: Time | null;
+      readonly until: null;
+    }
   /** Every worker that can take it had all slots in use at its last heartbeat. */
   | { readonly cause: 'slots_busy'; readonly workers: number; readonly slots: number }
   /** How many tasks of its queue are claimed first; with `more`, at least. */

@@ -32,6 +32,7 @@ const SAID: Readonly<Record<string, string>> = {
   group_paused: 'Its group is paused',
   group_held: 'Another task holds up its group',
   group_full: 'Others have the slots of its group, or get them first',
+  locked: 'Another transaction keeps its row locked',
   slots_busy: 'All slots of the workers that can take it are in use',
   behind: 'Other tasks of its queue come first',
   running: 'It runs',
