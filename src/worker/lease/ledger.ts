@@ -41,7 +41,7 @@ export class Ledger {
   #running = 0;
   #sharing = 0;
   #abandoned = 0;
-  #lostClaim: LostClaim | undefined;
+  #lostClaims: readonly LostClaim[] = [];
   #isClosed = false;
 
   constructor(table: LeaseTable) {
@@ -95,14 +95,14 @@ export class Ledger {
     return this.#reports;
   }
 
-  /** The last claim whose answer was lost; undefined: none, or a scan has looked for its tasks. */
-  get lostClaim(): LostClaim | undefined {
-    return this.#lostClaim;
+  /** The claims whose answers were lost, and for whose tasks no scan has looked. */
+  get lostClaims(): readonly LostClaim[] {
+    return this.#lostClaims;
   }
 
   /** Whether it is certain that the database leases no task to this worker. */
   get holdsNothing(): boolean {
-    return this.size === 0 && this.#claims.size === 0 && this.#lostClaim === undefined;
+    return this.size === 0 && this.#claims.size === 0 && this.#lostClaims.length === 0;
   }
 
   /** Reserve room for a claim of up to `size` tasks. Undefined: there is no room for it. */
@@ -146,13 +146,13 @@ export class Ledger {
   /** The answer of a claim was lost. A scan finds its tasks once their leases have run out. */
   claimLost(reservation: Reservation, overAt: number): void {
     if (!this.#end(reservation)) return;
-    this.#lostClaim = { overAt: Math.max(overAt, this.#lostClaim?.overAt ?? 0) };
+    this.#lostClaims = [...this.#lostClaims, { overAt }];
     this.#conditions.check();
   }
 
-  /** A scan has looked for the tasks of a lost claim. If another was lost meanwhile, that one stays. */
-  searchedFor(lost: LostClaim): void {
-    if (this.#lostClaim === lost) this.#lostClaim = undefined;
+  /** A scan has looked for the tasks of these lost claims. Others stay, however often claims are lost. */
+  searchedFor(claims: readonly LostClaim[]): void {
+    this.#lostClaims = this.#lostClaims.filter((lost) => !claims.includes(lost));
   }
 
   /** The waiting task at this index, most urgent first; undefined: fewer wait. */

@@ -86,9 +86,9 @@ export class Rescuer {
 
   async #ask(signal: AbortSignal, what: 'rescue' | 'only look'): Promise<void> {
     const { workerId, ledger, rescueMs } = this.#worker;
-    const { lostClaim } = ledger;
     const now = performance.now();
-    const hasLostClaim = lostClaim !== undefined && now > lostClaim.overAt;
+    const lostClaims = ledger.lostClaims.filter(({ overAt }) => now > overAt);
+    const hasLostClaim = lostClaims.length > 0;
     const { steadyMs } = this.#db;
     const { quiet, rescued, isComplete, heldBy, rank } = await rescue(this.#db, {
       caller: { workerId, held: () => ledger.held().map(({ id }) => id), hasLostClaim },
@@ -106,8 +106,8 @@ export class Rescuer {
     if (what === 'only look') return;
     if (heldBy === undefined) this.#turn.free();
     else this.#turn.missed(heldBy, rank);
-    // Only a complete scan covers the lost claim.
-    if (hasLostClaim && isComplete) ledger.searchedFor(lostClaim);
+    // Only a complete scan covers the lost claims.
+    if (isComplete) ledger.searchedFor(lostClaims);
     for (const { id, queue, type, status, availableAtUs, error } of rescued ?? []) {
       if (status === 'refused') {
         this.#refused.log({ task_id: id, type, queue, error: error ?? 'unknown' });

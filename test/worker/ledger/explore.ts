@@ -99,7 +99,9 @@ function complaintOf(world: World): string | undefined {
   if (miscounted !== undefined) return miscounted;
   const room = world.isClosed ? 0 : CAPACITY - held.length - counts.reserved;
   if (ledger.room !== room) return `the room is ${ledger.room}, not ${room}`;
-  if (ledger.lostClaim !== world.lost) return 'a lost claim is forgotten, or one that was looked for is not';
+  const { lostClaims } = ledger;
+  if (lostClaims.length !== world.lost.length || world.lost.some((lost) => !lostClaims.includes(lost)))
+    return 'a lost claim is forgotten, or one that was looked for is not';
 
   const listed = ledger.held();
   if (listed.length !== held.length || held.some((seen) => !listed.includes(seen.held)))
@@ -182,12 +184,11 @@ function keyOf(world: World): string {
     held.attempt?.completion.kind,
     held.delivery?.isRepeat,
   ]);
-  const ofScan = scan === undefined ? 'none' : scan === lost ? 'of the last' : 'of one before';
   return JSON.stringify([
     ofTasks,
     claims.map(({ state, isOutdated }) => [state, state === 'open' && isOutdated]),
     isClosed,
-    lost?.overAt,
-    ofScan,
+    ...[lost, scan ?? []].map((claims) => claims.map(({ overAt }) => overAt).sort()),
+    scan === undefined,
   ]);
 }

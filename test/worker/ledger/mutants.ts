@@ -29,8 +29,13 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'a second lost claim does not outlast the scan for the first',
-    from: 'if (this.#lostClaim === lost)',
-    to: 'if (this.#lostClaim !== undefined)',
+    from: '!claims.includes(lost)',
+    to: 'false',
+  },
+  {
+    name: 'a second lost claim puts off the scan for the first',
+    from: '[...this.#lostClaims, { overAt }]',
+    to: '[{ overAt }]',
   },
   {
     name: 'what waits is in the order in which it came',

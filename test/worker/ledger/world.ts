@@ -55,9 +55,9 @@ export class World {
   readonly tasks: Seen[] = [];
   readonly claims: SeenClaim[] = [];
   isClosed = false;
-  /** The lost claim covered by the scan under way. */
-  scan: LostClaim | undefined;
-  lost: LostClaim | undefined;
+  /** The lost claims covered by the scan under way. */
+  scan: readonly LostClaim[] | undefined;
+  lost: readonly LostClaim[] = [];
   /** Promises of the ledger, and whether their conditions have come true. */
   readonly promises: { readonly what: 'none runs' | 'empty'; isTrue: boolean; isKept: boolean }[] = [];
   readonly complaints: string[] = [];
@@ -281,8 +281,15 @@ const claimSteps = (index: number): Step[] => [
     (claim, world) => {
       world.ledger.claimLost(claim.reservation, index + 1);
       claim.state = 'lost';
-      world.lost = world.ledger.lostClaim;
-      world.expect('the loss of a claim', world.lost !== undefined && world.lost.overAt >= index + 1, true);
+      const known = world.lost;
+      world.lost = world.ledger.lostClaims;
+      const [added, ...others] = world.lost.filter((lost) => !known.includes(lost));
+      world.expect('the loss of a claim', added?.overAt === index + 1 && others.length === 0, true);
+      world.expect(
+        'the loss of an earlier claim',
+        known.every((lost) => world.lost.includes(lost)),
+        true,
+      );
     },
   ),
 ];
@@ -483,9 +490,9 @@ const WHOLE: readonly Step[] = [
   },
   {
     name: 'a scan begins',
-    isPossible: ({ lost, scan }) => lost !== undefined && scan === undefined,
+    isPossible: ({ lost, scan }) => lost.length > 0 && scan === undefined,
     run: (world) => {
-      world.scan = world.ledger.lostClaim;
+      world.scan = world.ledger.lostClaims.slice(0, 1);
     },
   },
   {
@@ -493,7 +500,7 @@ const WHOLE: readonly Step[] = [
     isPossible: ({ scan }) => scan !== undefined,
     run: (world) => {
       world.ledger.searchedFor(world.scan!);
-      if (world.lost === world.scan) world.lost = undefined;
+      world.lost = world.lost.filter((lost) => !world.scan!.includes(lost));
       world.scan = undefined;
     },
   },
