@@ -98,9 +98,6 @@ begin
       from unnest(groups) as g
       cross join lateral taskq.free_slots_of(g, share) as f
       cross join lateral (
-        select case when g.held > g.most and not g.endless then 0 else g.most end as slots
-      ) as may_have
-      cross join lateral (
         -- `last`: the least urgent one whose slot may be taken back.
         select max(array[t.priority, t.id]) as last, count(*) as loose,
           bool_or(t.gate = 'h' and (
@@ -109,7 +106,7 @@ begin
           )) as has_idle
         from taskq.slot_holders(g.queue, g.key) as t
         where taskq.may_lose_slot(
-          t.gate, t.lease_owner, t.started_at, t.available_at, may_have.slots, g.ordered, _ts
+          t.gate, t.lease_owner, t.started_at, t.available_at, g.held > g.most and not g.endless, g.ordered, _ts
         )
       ) as h
       left join lateral (
@@ -131,13 +128,10 @@ begin
       from unnest(swapping) as g
       cross join unnest('{h,s}'::"char"[]) as held (gate)
       cross join lateral (
-        select case when g.held > g.most and not g.endless then 0 else g.most end as slots
-      ) as may_have
-      cross join lateral (
         select t.id from taskq.tasks t
         where t.queue || '' = g.queue and t.group_key = g.key and t.gate = held.gate
           and taskq.may_lose_slot(
-            held.gate, t.lease_owner, t.started_at, t.available_at, may_have.slots, g.ordered, _ts
+            held.gate, t.lease_owner, t.started_at, t.available_at, g.held > g.most and not g.endless, g.ordered, _ts
           )
         order by taskq.may_start(t.expires_at, t.started_at, _ts), t.available_at <= _ts, t.priority desc, t.id desc
         limit 1000
