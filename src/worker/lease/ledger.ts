@@ -152,7 +152,9 @@ export class Ledger {
 
   /** A scan has looked for the tasks of these lost claims. Others stay, however often claims are lost. */
   searchedFor(claims: readonly LostClaim[]): void {
-    this.#lostClaims = this.#lostClaims.filter((lost) => !claims.includes(lost));
+    // After a day without answers there are thousands.
+    const searched = new Set(claims);
+    this.#lostClaims = this.#lostClaims.filter((lost) => !searched.has(lost));
   }
 
   /** The waiting task at this index, most urgent first; undefined: fewer wait. */

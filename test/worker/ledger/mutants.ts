@@ -29,7 +29,7 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'a second lost claim does not outlast the scan for the first',
-    from: '!claims.includes(lost)',
+    from: '!searched.has(lost)',
     to: 'false',
   },
   {
