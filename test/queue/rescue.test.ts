@@ -295,6 +295,124 @@ describe('after a step of the clock', () => {
     await queue.admin.rows('select taskq.end_rescue(0, $1)', extra.options);
     expect(await queue.admin.value('select count(clock_was)::integer from taskq.workers')).toBe(0);
   });
+
+  const MINUTE_MS = 60_000;
+  /** Scans all, as the first worker does that has its turn after the gap. */
+  async function scan(): Promise<{ clock_was: string | null; is_last: boolean | null }> {
+    await queue.admin.rows(
+      `update taskq.rescue_scan set finished_at = '-infinity',
+         started_at = case when started_at > clock_timestamp() then started_at else '-infinity' end`,
+    );
+    const { options } = await queue.admin.value<{
+      options: { clock_was: string | null; is_last: boolean | null };
+    }>('select extra from taskq.begin_rescue()');
+    await queue.admin.rows('select from taskq.rescue(0, 1000000, options => $1)', options);
+    await queue.admin.rows('select taskq.end_rescue(0, $1)', options);
+    return options;
+  }
+  const waitsFor = async (id: string) =>
+    Number(
+      await queue.admin.value(
+        `select extract(epoch from case when available_at < 'infinity' then available_at else not_before end
+           - clock_timestamp()) * 1000 from taskq.tasks where id = $1`,
+        id,
+      ),
+    );
+
+  test.each([{}, { group: 'ann' }])('back, a time that was written since stays (%j)', async (options) => {
+    const worker = await registerWorker(queue.admin);
+    const other = await queue.session();
+    const slow = {
+      ...options,
+      max_attempts: 9,
+      backoff: { kind: 'fixed', base_ms: 10 * MINUTE_MS, jitter: 0 },
+    };
+    const [early, late] = [await enqueue(queue.admin, slow), await enqueue(queue.admin, slow)];
+    const held = await worker.claim({ start: 2 });
+    await worker.heartbeat(held.map((lease) => ({ ...lease, started_ms: 1 })));
+    const edited = await enqueue(queue.admin, options);
+    await other.rows('begin');
+    await enqueue(other);
+    await step(-HOUR_MS);
+    const failed = (id: string) => worker.settle(outcome(held.find((task) => task.id === id)!, 'failed'));
+    await failed(early);
+    await queue.admin.rows('select taskq.edit($1, $2)', [edited], { delay_ms: 30 * MINUTE_MS });
+    expect(await scan()).toMatchObject({ is_last: false });
+    await worker.heartbeat([]);
+    await failed(late);
+    expect(await scan()).toMatchObject({ is_last: false });
+    for (const id of [early, late]) {
+      expect(await waitsFor(id)).toBeGreaterThan(9 * MINUTE_MS);
+      expect(await waitsFor(id)).toBeLessThanOrEqual(10 * MINUTE_MS);
+    }
+    expect(await waitsFor(edited)).toBeGreaterThan(29 * MINUTE_MS);
+    // Nor does a smaller step, which is one of its own.
+    const delayed = await enqueue(queue.admin, { ...options, delay_ms: 20 * MINUTE_MS });
+    await queue.admin.rows("update taskq.rescue_scan set started_at = clock_timestamp() + interval '8 s'");
+    await queue.admin.rows(
+      "update taskq.tasks set created_at = created_at + interval '8 s' where id = $1",
+      delayed,
+    );
+    expect((await scan()).is_last).toBe(false);
+    expect(await waitsFor(delayed)).toBeGreaterThan(19 * MINUTE_MS);
+    await other.rows('commit');
+    // Those of other databases count as well.
+    while ((await scan()).is_last === false) await queue.admin.rows('select pg_sleep(0.02)');
+    expect((await scan()).clock_was).toBeNull();
+  });
+
+  test('back, a slot that was given by the clock before is given now, however old its task is', async () => {
+    const id = await enqueue(queue.admin, { group: 'ann' });
+    await queue.admin.rows(
+      "update taskq.tasks set gate = 'h', status = 'pending', available_at = clock_timestamp()",
+    );
+    await registerWorker(queue.admin);
+    await step(-HOUR_MS);
+    await queue.admin.rows(
+      "update taskq.tasks set created_at = created_at - interval '2 h', not_before = not_before - interval '2 h'",
+    );
+    await scan();
+    expect(await waitsFor(id)).toBeLessThanOrEqual(0);
+  });
+
+  test('back, in a dump of another server that had not ended the corrections, they end', async () => {
+    await queue.admin.rows(
+      'update taskq.rescue_scan set clock_was = clock_timestamp(), clock_xid = (pg_current_xact_id()::text::bigint + 100000)::text::xid8',
+    );
+    expect((await scan()).is_last).toBe(true);
+    expect((await scan()).clock_was).toBeNull();
+  });
+
+  test.each([
+    // The expression; how far the last tick is ahead, and the next one; whether it is computed anew, at any time and after a step.
+    ['@hourly', 30_000, HOUR_MS - 30_000, false, false],
+    ['@hourly', 2 * HOUR_MS, 3 * HOUR_MS, true, true],
+    ['@hourly', -30 * MINUTE_MS, 24 * HOUR_MS, false, true],
+    ['@hourly', null, 24 * HOUR_MS, false, true],
+    ['@hourly', null, 30_000, false, false],
+    ['@every 1h', null, 30 * MINUTE_MS, false, false],
+    ['@every 1h', -30 * MINUTE_MS, 59 * MINUTE_MS, false, false],
+    ['@every 1h', -30 * MINUTE_MS, 61 * MINUTE_MS, true, true],
+    ['@every 10s', null, 30_000, true, true],
+  ] as const)(
+    'back, the next tick of %s, whose last was %j ms from now, in %d ms',
+    async (expression, last, next, always, stepped) => {
+      for (const [isStepped, isAnew] of [
+        [false, always],
+        [true, stepped],
+      ]) {
+        await queue.admin.rows("select taskq.set_schedule('s', $1, 'work')", expression);
+        await queue.admin.rows(
+          `update taskq.schedules set last_tick = clock_timestamp() + $1 * interval '1 ms',
+           next_at = clock_timestamp() + $2 * interval '1 ms'`,
+          last,
+          next,
+        );
+        await queue.admin.rows('select taskq.rewind_schedules(clock_timestamp(), $1)', isStepped);
+        expect(await queue.admin.value('select next_at is null from taskq.schedules')).toBe(isAnew);
+      }
+    },
+  );
 });
 
 describe('what becomes of a task', () => {

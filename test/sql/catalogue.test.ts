@@ -116,6 +116,7 @@ const PURE = [
   'sum_of_each',
   'task_options',
   'tick_text',
+  'time_after_step',
   'type_options',
   'unlimited',
   'why_stopped',

@@ -85,11 +85,14 @@ begin
     return next;
     return;
   end if;
-  if last.started_at > ts + interval '1 second' then
-    seen_ts := greatest(seen_ts, last.started_at);
-  end if;
-  has_gone_back := coalesce(seen_ts > coalesce(last.clock_was, '-infinity'), false);
-  seen_ts := greatest(seen_ts, last.clock_was);
+  -- Since the last scan, or for the first time. Workers may notice a step later than the first scan after it.
+  has_gone_back := last.started_at > ts + interval '1 second'
+    or coalesce(seen_ts > coalesce(last.clock_was, '-infinity'), false);
+  seen_ts := case
+    when last.started_at > ts + interval '1 second' then greatest(seen_ts, last.started_at)
+    when has_gone_back then seen_ts
+    else last.clock_was
+  end;
   if not (
     _own or has_gone_back
     or last.finished_at not between
@@ -106,7 +109,13 @@ begin
   update taskq.rescue_scan r
   set started_at = ts, clock_was = seen_ts,
     clock_xid = case when has_gone_back then pg_current_xact_id() else last.clock_xid end
-  returning pg_snapshot_xmin(pg_current_snapshot()) >= r.clock_xid into is_last;
+  -- One that is still to come is that of another server, whose dump was restored here.
+  returning pg_snapshot_xmin(pg_current_snapshot()) >= r.clock_xid
+    or not has_gone_back and r.clock_xid >= pg_snapshot_xmax(pg_current_snapshot())
+  into is_last;
+  if has_gone_back then
+    perform taskq.rewind_schedules(ts, true);
+  end if;
   blocks := pg_relation_size('taskq.tasks') / current_setting('block_size')::bigint;
   scan := jsonb_build_object('watched', _watched, 'clock_was', seen_ts, 'is_last', is_last);
   extra := extra || jsonb_build_object('options', scan);

@@ -12,7 +12,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   silent integer[] := taskq.silent_workers(options -> 'watched', ts);
-  seen_to timestamptz := case when options @> '{"is_last": true}' then (options ->> 'clock_was')::timestamptz end;
+  seen_to timestamptz := (options ->> 'clock_was')::timestamptz;
   began timestamptz;
 begin
   if options - '{watched,clock_was,is_last}'::text[] <> '{}' then
@@ -39,7 +39,7 @@ begin
   ));
   if seen_to is not null then
     update taskq.rescue_scan r set clock_was = null, clock_xid = null
-    where r.only_row = (
+    where options @> '{"is_last": true}' and r.only_row = (
       select l.only_row from taskq.rescue_scan l where l.clock_was <= seen_to for no key update skip locked
     );
     update taskq.workers w
