@@ -15,7 +15,7 @@ import {
 import { payloadCheck } from '../enqueue/fits-schema.ts';
 import { tryOut } from '../operations/dry-run.ts';
 import { printable } from '../present/printable.ts';
-import { refusedTask } from '../present/refused-task.ts';
+import { RUN_AGAIN, refusedTask } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
 import {
@@ -154,7 +154,7 @@ function complaintOf({ id, answer, key, holder, status, problem }: EditAnswer): 
     case 'not_waiting':
       return refusedTask(id, status, {
         live: 'only waiting tasks can be edited',
-        finished: 'run it again: taskq rerun <id>',
+        finished: RUN_AGAIN,
         dead: 'revive it: taskq dead revive <id> --payload <json>',
       });
     default:
