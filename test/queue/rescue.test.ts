@@ -337,7 +337,14 @@ describe('after a step of the clock', () => {
     const failed = (id: string) => worker.settle(outcome(held.find((task) => task.id === id)!, 'failed'));
     await failed(early);
     await queue.admin.rows('select taskq.edit($1, $2)', [edited], { delay_ms: 30 * MINUTE_MS });
+    const asked = await enqueue(queue.admin, options);
+    await queue.admin.rows(
+      "update taskq.tasks set created_at = created_at + interval '30 min' where id = $1",
+      asked,
+    );
+    await queue.admin.rows('select taskq.edit($1, $2)', [asked], { delay_ms: 90 * MINUTE_MS });
     expect(await scan()).toMatchObject({ is_last: false });
+    await queue.admin.rows('select taskq.edit($1, $2)', [asked], { delay_ms: 45 * MINUTE_MS });
     await worker.heartbeat([]);
     await failed(late);
     expect(await scan()).toMatchObject({ is_last: false });
@@ -346,6 +353,7 @@ describe('after a step of the clock', () => {
       expect(await waitsFor(id)).toBeLessThanOrEqual(10 * MINUTE_MS);
     }
     expect(await waitsFor(edited)).toBeGreaterThan(29 * MINUTE_MS);
+    expect(await waitsFor(asked)).toBeGreaterThan(44 * MINUTE_MS);
     // Nor does a smaller step, which is one of its own.
     const delayed = await enqueue(queue.admin, { ...options, delay_ms: 20 * MINUTE_MS });
     await queue.admin.rows("update taskq.rescue_scan set started_at = clock_timestamp() + interval '8 s'");

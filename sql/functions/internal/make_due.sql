@@ -39,7 +39,7 @@ begin
   rows_at := array(
     select t.ctid from taskq.tasks t
     where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
-      and t.lease_owner is not null and (t.created_at > _ts or t.started_at > _ts)
+      and t.lease_owner is not null and (t.created_at > _ts or t.started_at > _ts or t.not_before > _ts)
     for no key update skip locked
   );
   update taskq.tasks t
@@ -77,6 +77,15 @@ begin
   loop
     perform taskq.wake(hint.queue, _ts, true);
   end loop;
+  -- What is written to the others from now on is not to be taken for a time of the earlier clock.
+  update taskq.tasks t
+  set created_at = least(t.created_at, _ts), started_at = least(t.started_at, _ts)
+  where t.ctid = any (array(
+    select l.ctid from taskq.tasks l
+    where l.ctid >= format('(%s,0)', _from)::tid and l.ctid < format('(%s,0)', _to)::tid
+      and l.lease_owner is null and (l.created_at > _ts or l.started_at > _ts)
+    for no key update skip locked
+  ));
   -- A group that one of its tasks stops asks when the time of that has come.
   insert into taskq.asks (due_at, queue, key)
   select t.available_at, t.queue, t.group_key from taskq.tasks t
