@@ -383,6 +383,21 @@ describe('after a step of the clock', () => {
     expect(await waitsFor(id)).toBeLessThanOrEqual(0);
   });
 
+  test('back, a held task is due when it is put back, although a heartbeat has corrected its start', async () => {
+    await queue.admin.rows(`select taskq.set_queue('default', '{"group_rate": "100/1s"}')`);
+    const id = await enqueue(queue.admin, { group: 'ann' });
+    const worker = await registerWorker(queue.admin);
+    const held = await claimOne(worker);
+    await worker.heartbeat([{ ...held, started_ms: 1 }]);
+    await step(-HOUR_MS);
+    await queue.admin.rows(
+      "update taskq.tasks set created_at = created_at - interval '2 h', started_at = clock_timestamp()",
+    );
+    await scan();
+    await queue.admin.rows('select from taskq.put_back($1, clock_timestamp())', [id]);
+    expect(await waitsFor(id)).toBeLessThanOrEqual(0);
+  });
+
   test('back, in a dump of another server that had not ended the corrections, they end', async () => {
     await queue.admin.rows(
       'update taskq.rescue_scan set clock_was = clock_timestamp(), clock_xid = (pg_current_xact_id()::text::bigint + 100000)::text::xid8',

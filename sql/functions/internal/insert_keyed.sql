@@ -1,8 +1,8 @@
 -- Runs one round of taskq.enqueue_keyed: inserts the tasks at the places in `asked` (null: all) whose keys are free,
 -- and looks up the holders of the others. Returns the places it created tasks for, with their ids; the places kept out,
 -- with the holders of their keys; and the places freed, whose key was held by a task that is gone by now; each null if
--- there is none. any_expired: the holder of one of the keys has expired before it started. `wakes`
--- has, by queue, the time from which there is a new task.
+-- there is none. any_expired: the holder of one of the keys has expired before it started. `wakes` has, by queue, the
+-- time from which there is a new task.
 create or replace function taskq.insert_keyed(
   _tasks jsonb, options jsonb, nulls bigint[], settings jsonb[], is_contended boolean, asked bigint[],
   out made bigint[], out ids bigint[], out kept_out bigint[], out holders bigint[], out freed bigint[],

@@ -1,7 +1,7 @@
 -- Corrects, after the clock went back, the tasks on blocks [_from, _to) of the live table whose times come from the
--- earlier clock: see taskq.time_after_step. So does it, with the first page, to asks. Returns how many waiting tasks it
--- corrected; workers are notified. No time of a corrected task is in the future except the one at which it is due, so
--- running it again changes no task further. Never waits for a lock.
+-- earlier clock: see taskq.time_after_step. With the first page it also corrects asks. Returns how many waiting tasks
+-- it made due earlier; workers are notified. No time of a corrected task is in the future except the one at which it is
+-- due, so running it again changes no task further. Never waits for a lock.
 create or replace function taskq.make_due(_from bigint, _to bigint, _clock_was timestamptz, _ts timestamptz)
 returns integer
 language plpgsql security definer
@@ -35,17 +35,6 @@ begin
       select l.ctid from taskq.workflow_asks l where l.due_at > _ts + interval '6 seconds' for update skip locked
     ));
   end if;
-  -- Held tasks were due, and are due when they are put back.
-  rows_at := array(
-    select t.ctid from taskq.tasks t
-    where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
-      and t.lease_owner is not null and (t.created_at > _ts or t.started_at > _ts or t.not_before > _ts)
-    for no key update skip locked
-  );
-  update taskq.tasks t
-  set created_at = least(t.created_at, _ts), started_at = least(t.started_at, _ts),
-    not_before = least(t.not_before, _ts)
-  where t.ctid = any (rows_at);
   delayed := array(
     select t.id from taskq.tasks t
     where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
@@ -77,13 +66,15 @@ begin
   loop
     perform taskq.wake(hint.queue, _ts, true);
   end loop;
-  -- What is written to the others from now on is not to be taken for a time of the earlier clock.
+  -- All others, so that no later scan mistakes a time written from now on for one of the earlier clock. Held tasks were
+  -- due, and are due when they are put back.
   update taskq.tasks t
-  set created_at = least(t.created_at, _ts), started_at = least(t.started_at, _ts)
+  set created_at = least(t.created_at, _ts), started_at = least(t.started_at, _ts),
+    not_before = case when t.lease_owner is null then t.not_before else least(t.not_before, _ts) end
   where t.ctid = any (array(
     select l.ctid from taskq.tasks l
     where l.ctid >= format('(%s,0)', _from)::tid and l.ctid < format('(%s,0)', _to)::tid
-      and l.lease_owner is null and (l.created_at > _ts or l.started_at > _ts)
+      and (l.created_at > _ts or l.started_at > _ts or (l.lease_owner is not null and l.not_before > _ts))
     for no key update skip locked
   ));
   -- A group that one of its tasks stops asks when the time of that has come.

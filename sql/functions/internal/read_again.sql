@@ -18,7 +18,7 @@ begin
   made.payload_bytes := octet_length(made.payload::text);
   asked_for := case when made.available_at < 'infinity' then made.available_at else made.not_before end;
   if asked_for <= made.created_at then
-    -- Not made to wait, even if the clock has gone back since.
+    -- It was to run at once, and does so even if the clock has gone back since.
     asked_for := least(asked_for, _ts);
   end if;
   due := greatest(asked_for, _ts);

@@ -1,8 +1,8 @@
--- Makes workers recompute the next tick of schedules that a clock that was ahead would keep silent. Where the last tick
--- is in the future: if it is so by a minute or more, and the clock went back by more than the time between two ticks,
--- because otherwise the last one would fire twice. Elsewhere: if an @every schedule waits for longer than its period;
--- and, right after a step (_stepped), if another waits for a minute or more: computed anew, its tick is the same or an
--- earlier one. Skips those that other transactions have locked.
+-- Makes workers recompute the next tick of schedules that a clock that was ahead would keep silent. A schedule whose
+-- last tick is in the future: if that is a minute or more ahead, and the clock went back by more than the time between
+-- two ticks, because otherwise the last one would fire twice. Any other one: if it is an @every schedule that waits for
+-- longer than its period, or, right after a step (_stepped), another one that waits for a minute or more, whose tick is
+-- then the same or an earlier one. Skips those that other transactions have locked.
 create or replace function taskq.rewind_schedules(_ts timestamptz, _stepped boolean default false)
 returns void
 language sql security definer

@@ -84,7 +84,7 @@ export class Advancer {
     const tookMs = performance.now() - began;
     for (const operation of ended) onEnded?.(operation);
     if (nextMs !== null) this.#dueAt = Math.min(this.#dueAt, performance.now() + nextMs);
-    // No operation is left. Start afresh: perhaps nobody else will advance the next one.
+    // No operation is left: reset, in case no other worker advances the next one.
     this.#spared = advanced > 0 || !this.isNeeded ? 0 : this.#spared + 1;
     this.#spareUntil =
       this.#spared > 0
